@@ -1,0 +1,251 @@
+package config
+
+import (
+	"log/slog"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A field without a row could not be set, shown or checked. Each row must
+// change one field, and together they must cover all of them.
+func TestTable_EveryFieldHasOneRow(t *testing.T) {
+	odd := map[string]string{ // a value other than the default
+		"bind":                       "::1",
+		"port":                       "1",
+		"tcp-backlog":                "1",
+		"unixsocket":                 "/s",
+		"unixsocketperm":             "1",
+		"maxclients":                 "1",
+		"shards":                     "1",
+		"io":                         "net",
+		"client-output-buffer-limit": "normal 1 2 3",
+		"client-query-buffer-limit":  "1mb",
+		"proto-max-bulk-len":         "1mb",
+		"databases":                  "1",
+		"tcp-keepalive":              "1",
+		"shutdown-timeout":           "1",
+		"loglevel":                   "debug",
+	}
+	owner := map[string]string{} // field to the row that set it
+	for _, p := range table() {
+		def, c := Default(), Default()
+		def.IO, c.IO = DriverEpoll, DriverEpoll
+		value, ok := odd[p.name]
+		if !ok {
+			t.Errorf("%s: this test knows no value for it", p.name)
+			continue
+		}
+		if err := p.set(&c, []string{value}); err != nil {
+			t.Errorf("%s %s: %v", p.name, value, err)
+			continue
+		}
+		var changed []string
+		was, is := reflect.ValueOf(def), reflect.ValueOf(c)
+		for i := range was.NumField() {
+			if !reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()) {
+				changed = append(changed, was.Type().Field(i).Name)
+			}
+		}
+		if len(changed) != 1 {
+			t.Errorf("%s changes fields %q, want one", p.name, changed)
+			continue
+		}
+		if other, taken := owner[changed[0]]; taken {
+			t.Errorf("rows %s and %s share field %s", other, p.name, changed[0])
+		}
+		owner[changed[0]] = p.name
+	}
+	for i, typ := 0, reflect.TypeFor[Config](); i < typ.NumField(); i++ {
+		if _, ok := owner[typ.Field(i).Name]; !ok {
+			t.Errorf("field %s has no row", typ.Field(i).Name)
+		}
+	}
+}
+
+func TestTable_NamesAreLowerCaseAndUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range table() {
+		if p.name != strings.ToLower(p.name) || strings.ContainsAny(p.name, " =_") || p.name == "help" || p.name == "version" {
+			t.Errorf("%q is no good name for a parameter", p.name)
+		}
+		if seen[p.name] {
+			t.Errorf("%s has two rows", p.name)
+		}
+		seen[p.name] = true
+		if p.doc == "" || p.args == "" {
+			t.Errorf("%s: doc %q, args %q", p.name, p.doc, p.args)
+		}
+	}
+}
+
+func TestGet_AllParametersInTableOrder(t *testing.T) {
+	c := Default()
+	c.IO = DriverEpoll
+	want := []Pair{
+		{"bind", "127.0.0.1 -::1"},
+		{"port", "6379"},
+		{"tcp-backlog", "511"},
+		{"unixsocket", ""},
+		{"unixsocketperm", "0"},
+		{"maxclients", "10000"},
+		{"shards", "0"},
+		{"io", "epoll"},
+		{"client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"},
+		{"client-query-buffer-limit", "1073741824"},
+		{"proto-max-bulk-len", "536870912"},
+		{"databases", "16"},
+		{"tcp-keepalive", "300"},
+		{"shutdown-timeout", "3"},
+		{"loglevel", "notice"},
+	}
+	if got := c.Get("*"); !reflect.DeepEqual(got, want) {
+		t.Errorf("Get(*) = %q\nwant    %q", got, want)
+	}
+}
+
+func TestGet_PatternIgnoresCase(t *testing.T) {
+	c := Default()
+	for pattern, want := range map[string][]string{
+		"PORT":             {"port"},
+		"Unix*":            {"unixsocket", "unixsocketperm"},
+		"*-BUFFER-*":       {"client-output-buffer-limit", "client-query-buffer-limit"},
+		"[mp]*":            {"port", "maxclients", "proto-max-bulk-len"},
+		"save":             nil,
+		"":                 nil,
+		"shards*":          {"shards"},
+		"tcp-keepaliv?":    {"tcp-keepalive"},
+		"client-*-limi[t]": {"client-output-buffer-limit", "client-query-buffer-limit"},
+	} {
+		var got []string
+		for _, p := range c.Get(pattern) {
+			got = append(got, p.Name)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("Get(%q) names %q, want %q", pattern, got, want)
+		}
+	}
+}
+
+func TestGet_StartedSecondReadsAsWhole(t *testing.T) {
+	c := Default()
+	c.ShutdownTimeout = 50 * time.Millisecond
+	if got := c.Get("shutdown-timeout"); len(got) != 1 || got[0].Value != "1" {
+		t.Errorf("50 ms shown as %q, want 1", got)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	cases := []struct {
+		name string
+		set  func(*Config)
+		want string // part of the error, empty for none
+	}{
+		{"default", func(*Config) {}, ""},
+		{"any port", func(c *Config) { c.Port = AnyPort }, ""},
+		{"unix socket only", func(c *Config) { c.Port, c.UnixSocket = 0, "/s" }, ""},
+		{"sub-second timeout", func(c *Config) { c.ShutdownTimeout = time.Millisecond }, ""},
+		{"no port", func(c *Config) { c.Port = 0 }, "not listen anywhere"},
+		{"no address", func(c *Config) { c.Bind = nil }, "not listen anywhere"},
+		{"port", func(c *Config) { c.Port = -2 }, `port "-2": argument must be between`},
+		{"backlog", func(c *Config) { c.TCPBacklog = -1 }, `tcp-backlog "-1"`},
+		{"address", func(c *Config) { c.Bind = []string{"a b"} }, `bind "a b"`},
+		{"NUL in address", func(c *Config) { c.Bind = []string{"a\x00"} }, `NUL byte`},
+		{"socket path", func(c *Config) { c.UnixSocket = strings.Repeat("x", 108) }, "path too long (108)"},
+		{"permissions", func(c *Config) { c.UnixSocketPerm = 0o1000 }, `unixsocketperm "1000": argument must be between 0 and 777`},
+		{"clients", func(c *Config) { c.MaxClients = 0 }, `maxclients "0"`},
+		{"shards", func(c *Config) { c.Shards = -1 }, `shards "-1"`},
+		{"driver", func(c *Config) { c.IO = "" }, "must be one of the following: epoll, net"},
+		{"output limit", func(c *Config) { c.OutputLimits.Pubsub.SoftBytes = -1 }, "Error in hard, soft"},
+		{"output seconds", func(c *Config) { c.OutputLimits.Normal.SoftFor = -time.Second }, "Error in hard, soft"},
+		{"query limit", func(c *Config) { c.QueryLimitBytes = 0 }, `client-query-buffer-limit "0"`},
+		{"bulk limit", func(c *Config) { c.BulkLimitBytes = 0 }, `proto-max-bulk-len "0"`},
+		{"databases", func(c *Config) { c.Databases = 0 }, `databases "0"`},
+		{"keepalive", func(c *Config) { c.TCPKeepAlive = -time.Second }, `tcp-keepalive "-1"`},
+		{"timeout", func(c *Config) { c.ShutdownTimeout = 1 << 62 }, `shutdown-timeout`},
+		{"level", func(c *Config) { c.LogLevel = slog.Level(3) }, "loglevel"},
+		{"zero Config", func(c *Config) { *c = Config{} }, "maxclients"},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			c := Default()
+			tc.set(&c)
+			err := c.Validate()
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want one with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestDefaultDriver(t *testing.T) {
+	for goos, want := range map[string]string{"linux": "epoll", "darwin": "net", "windows": "net"} {
+		if got := defaultDriver(goos); got != want {
+			t.Errorf("defaultDriver(%s) = %s, want %s", goos, got, want)
+		}
+	}
+}
+
+func TestShardCount(t *testing.T) {
+	c := Default()
+	if got, want := c.ShardCount(), min(runtime.GOMAXPROCS(0), MaxShards); got != want {
+		t.Errorf("shards 0: ShardCount = %d, want %d", got, want)
+	}
+	c.Shards = 7
+	if got := c.ShardCount(); got != 7 {
+		t.Errorf("shards 7: ShardCount = %d", got)
+	}
+}
+
+func TestLogLevel_OrderFollowsRedis(t *testing.T) {
+	last := slog.Level(-1 << 20)
+	for _, word := range []string{"debug", "verbose", "notice", "warning", "nothing"} {
+		c := mustLoad(t, "--loglevel", word)
+		if c.LogLevel <= last {
+			t.Errorf("%s is %v, not above %v", word, c.LogLevel, last)
+		}
+		last = c.LogLevel
+	}
+	if last <= slog.LevelError {
+		t.Errorf("nothing is %v, which lets errors through", last)
+	}
+}
+
+func TestHelp_NamesEveryParameterAndFitsATerminal(t *testing.T) {
+	help := Help()
+	for _, p := range table() {
+		if !strings.Contains(help, "\n  --"+p.name+" "+p.args+"\n") {
+			t.Errorf("help does not show --%s %s", p.name, p.args)
+		}
+	}
+	for _, want := range []string{"--help", "--version", "(default: 6379)", "(default: none)"} {
+		if !strings.Contains(help, want) {
+			t.Errorf("help does not contain %q", want)
+		}
+	}
+	for line := range strings.Lines(help) {
+		if len(strings.TrimRight(line, "\n")) > 80 {
+			t.Errorf("line of %d bytes: %s", len(line), line)
+		}
+	}
+}
+
+func TestEditDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"port", "port", 0},
+		{"prot", "port", 1}, {"por", "port", 1}, {"xport", "port", 1},
+		{"part", "port", 1}, {"kitten", "sitting", 3},
+	} {
+		if got := editDistance(tc.a, tc.b); got != tc.want {
+			t.Errorf("editDistance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"broker/internal/glob"
+)
+
+// A Pair is one parameter and its value in Redis's format.
+type Pair struct {
+	Name, Value string
+}
+
+// Get returns the parameters whose name matches pattern, a glob in which
+// case does not count, in the order of the table. Values are as CONFIG GET
+// prints them: memory in bytes, permissions in octal, times in seconds. The
+// caller owns the result; nil means that none matched.
+func (c *Config) Get(pattern string) []Pair {
+	var pairs []Pair
+	for _, p := range table() {
+		if glob.MatchFold(pattern, p.name) {
+			pairs = append(pairs, Pair{Name: p.name, Value: p.get(c)})
+		}
+	}
+	return pairs
+}
+
+// Help returns the text for --help, made from the table. It ends with a
+// newline.
+func Help() string {
+	const width = 78
+	var b strings.Builder
+	b.WriteString(`Usage: broker [--name value ...]
+       broker -h | --help
+       broker -v | --version
+
+A Redis-compatible pub/sub broker. Parameters have Redis's names and formats;
+--name=value works as well. Sizes take the units b, k, kb, m, mb, g and gb.
+
+`)
+	for _, p := range table() {
+		fmt.Fprintf(&b, "  --%s %s\n", p.name, p.args)
+		def := p.def
+		if def == "" {
+			def = "none"
+		}
+		wrap(&b, "      ", p.doc+" (default: "+def+")", width)
+	}
+	return b.String()
+}
+
+// wrap writes text in lines of at most width bytes where its words allow,
+// each after the indent.
+func wrap(b *strings.Builder, indent, text string, width int) {
+	used := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case used == 0:
+			b.WriteString(indent)
+			used = len(indent)
+		case used+1+len(word) > width:
+			b.WriteString("\n" + indent)
+			used = len(indent)
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used += len(word)
+	}
+	b.WriteByte('\n')
+}

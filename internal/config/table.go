@@ -1,0 +1,126 @@
+package config
+
+import (
+	"log/slog"
+	"math"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// MaxShards is the largest number of event loops.
+const MaxShards = 256
+
+// Redis keeps most of its counts and seconds in an int, and memory sizes of
+// these parameters in a long long no smaller than 1 MiB.
+const (
+	maxInt32       = math.MaxInt32
+	minBufferBytes = 1 << 20
+)
+
+// A parameter is one row of the table: all that is known of one setting.
+//
+// parse, get and check belong to the row's kind (kinds.go). parse writes to
+// c only when it returns nil. A value that get returns is accepted by parse
+// and gives the same field again; the exception is [AnyPort], which cannot
+// be written as text.
+type parameter struct {
+	name string // as in redis.conf, lower-case
+	args string // placeholder for the value in the help
+	doc  string // one sentence for the help
+	def  string // the default, as parse reads it
+
+	// many says that the parameter takes several values, which may come as
+	// separate arguments or within one argument, separated by blanks.
+	many bool
+
+	parse func(c *Config, values []string) error
+	get   func(c *Config) string
+	check func(c *Config) error
+}
+
+// set parses the values given for p into c.
+func (p *parameter) set(c *Config, values []string) error {
+	if p.many {
+		return p.parse(c, strings.Fields(strings.Join(values, " ")))
+	}
+	if len(values) != 1 {
+		return errArgCount
+	}
+	return p.parse(c, values)
+}
+
+// table returns the rows in the order in which the help and CONFIG GET show
+// them. A new parameter is a field of [Config] and a row here.
+func table() []parameter {
+	return []parameter{
+		addresses("bind",
+			"addresses to listen on; a leading '-' allows one to be missing, * is all of IPv4, ::* all of IPv6",
+			"127.0.0.1 -::1",
+			func(c *Config) *[]string { return &c.Bind }),
+		port("port",
+			"TCP port; 0 opens none",
+			"6379",
+			func(c *Config) *int { return &c.Port }),
+		number("tcp-backlog",
+			"length of the accept queue, subject to the kernel's own maximum",
+			"511", 0, maxInt32,
+			func(c *Config) *int { return &c.TCPBacklog }),
+		socketPath("unixsocket",
+			"path of a Unix socket to listen on; empty opens none",
+			"",
+			func(c *Config) *string { return &c.UnixSocket }),
+		permissions("unixsocketperm",
+			"permissions of the Unix socket in octal; 0 leaves them to the umask",
+			"0",
+			func(c *Config) *uint32 { return &c.UnixSocketPerm }),
+		number("maxclients",
+			"connections served at the same time",
+			"10000", 1, min(math.MaxUint32, int64(math.MaxInt)),
+			func(c *Config) *int { return &c.MaxClients }),
+		number("shards",
+			"event loops; 0 takes one per processor Go may use",
+			"0", 0, MaxShards,
+			func(c *Config) *int { return &c.Shards }),
+		driver("io",
+			"how sockets are served",
+			defaultDriver(runtime.GOOS),
+			func(c *Config) *Driver { return &c.IO }),
+		outputLimits("client-output-buffer-limit",
+			"per class (normal, replica, pubsub): unread bytes that close a client at once, unread bytes that close it after SECONDS in a row, and those seconds; 0 sets no limit",
+			"normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
+			func(c *Config) *OutputLimits { return &c.OutputLimits }),
+		memory("client-query-buffer-limit",
+			"bytes of unfinished commands kept for a client",
+			"1gb", minBufferBytes, math.MaxInt64,
+			func(c *Config) *int64 { return &c.QueryLimitBytes }),
+		memory("proto-max-bulk-len",
+			"longest argument of a command",
+			"512mb", minBufferBytes, math.MaxInt64,
+			func(c *Config) *int64 { return &c.BulkLimitBytes }),
+		number("databases",
+			"indexes that SELECT accepts; channels are the same in all of them",
+			"16", 1, maxInt32,
+			func(c *Config) *int { return &c.Databases }),
+		seconds("tcp-keepalive",
+			"silence after which the kernel probes a TCP connection; 0 never probes",
+			"300", 0, maxInt32,
+			func(c *Config) *time.Duration { return &c.TCPKeepAlive }),
+		seconds("shutdown-timeout",
+			"longest time to deliver what is still queued when shutting down",
+			"3", 0, maxInt32,
+			func(c *Config) *time.Duration { return &c.ShutdownTimeout }),
+		level("loglevel",
+			"lowest level that is logged",
+			"notice",
+			func(c *Config) *slog.Level { return &c.LogLevel }),
+	}
+}
+
+// defaultDriver returns the driver preferred on the named operating system.
+func defaultDriver(goos string) string {
+	if goos == "linux" {
+		return string(DriverEpoll)
+	}
+	return string(DriverNet)
+}
