@@ -1,0 +1,155 @@
+package cases
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"broker/integration/harness"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	// parallel is how many cases run at once. They mostly wait: for silence,
+	// for timers of the server.
+	parallel = 12
+
+	// slowFactor stretches the time limits that the cases name, which were set
+	// for a machine that does nothing else.
+	slowFactor = 10
+)
+
+// slots bounds the cases that run at once.
+var slots = make(chan struct{}, parallel)
+
+// TestRunner_CasesPassAgainstRedis proves the runner and the data: a plain
+// redis-server passes every case that needs nothing more.
+func TestRunner_CasesPassAgainstRedis(t *testing.T) {
+	var all sync.WaitGroup
+	for _, c := range loadCases(t) {
+		if len(c.Needs) > 0 {
+			continue
+		}
+		all.Go(func() {
+			t.Run(c.ID, func(t *testing.T) {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				flags, steps := withFlags[c.ID], c
+				if flags != nil {
+					steps = withoutConfigSet(t, c)
+				}
+				check(t, harness.StartRedis(t, flags...), steps)
+			})
+		})
+	}
+	all.Wait()
+}
+
+// withoutConfigSet exchanges the steps that set a limit at run time for a PING
+// and drops the cleanup that sets it back.
+func withoutConfigSet(t *testing.T, c Case) Case {
+	t.Helper()
+	ping, pong := `*1\r\n$4\r\nPING\r\n`, `+PONG\r\n`
+	found := false
+	steps := append([]Step(nil), c.Steps...)
+	for i := range steps {
+		if s := &steps[i]; s.Send != nil && strings.Contains(*s.Send, `$6\r\nCONFIG\r\n$3\r\nSET\r\n`) {
+			reply := &steps[i+1]
+			if reply.Conn != s.Conn || reply.Expect == nil || *reply.Expect != `+OK\r\n` {
+				t.Fatalf("%s: step %d is no CONFIG SET with its reply", c.ID, i)
+			}
+			s.Send, reply.Expect = &ping, &pong
+			found = true
+		}
+	}
+	if !found {
+		t.Fatalf("%s stands in withFlags and sets nothing", c.ID)
+	}
+	c.Steps, c.Cleanup = steps, nil
+	return c
+}
+
+// check plays a case and then asks whether the server still answers.
+func check(t *testing.T, target *harness.Target, c Case) {
+	t.Helper()
+	r := &run{addr: target.Addr, limit: harness.Patience, slowFactor: slowFactor, newer: newerText[c.ID]}
+	if err := r.play(c); err != nil {
+		t.Errorf("%s [%s] %s\n   %s\n   %s: %v", c.ID, c.Kind, c.Title, c.Note, target.Name, err)
+	}
+	if err := alive(target.Addr); err != nil {
+		t.Errorf("%s: %s does not answer any more: %v", c.ID, target.Name, err)
+	}
+}
+
+// alive waits until a new connection is answered. A server that is still busy
+// tearing down the connections of a case may refuse one for its number.
+func alive(addr string) error {
+	deadline := time.Now().Add(harness.Patience)
+	for {
+		c, err := harness.Dial(addr)
+		if err != nil {
+			return err
+		}
+		v, err := c.Do("PING")
+		c.Close()
+		if err == nil && v.Text == "PONG" {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("PING: %v %w", v, err)
+		}
+	}
+}
+
+func TestTables_NameCasesOnce(t *testing.T) {
+	known := map[string]Case{}
+	for _, c := range loadCases(t) {
+		if _, twice := known[c.ID]; twice {
+			t.Errorf("two cases %s", c.ID)
+		}
+		known[c.ID] = c
+		for _, need := range c.Needs {
+			if !needsMet[need] && notYet[c.ID].needs == "" {
+				t.Errorf("%s needs %s and stands not in notYet", c.ID, need)
+			}
+		}
+		for i, s := range append(c.Steps, c.Cleanup...) {
+			if reflect.ValueOf(s).IsZero() {
+				t.Errorf("%s: step %d is empty", c.ID, i)
+			}
+		}
+	}
+	for id, why := range notYet {
+		if _, ok := known[id]; !ok {
+			t.Errorf("notYet names %s, which is no case", id)
+		}
+		if why.needs == "" {
+			t.Errorf("notYet gives no reason for %s", id)
+		}
+		if withFlags[id] != nil {
+			t.Errorf("%s stands in notYet and in withFlags", id)
+		}
+	}
+	for id := range withFlags {
+		if _, ok := known[id]; !ok {
+			t.Errorf("withFlags names %s, which is no case", id)
+		}
+	}
+	for id, texts := range newerText {
+		for text := range texts {
+			used := false
+			for _, s := range known[id].Steps {
+				used = used || s.Expect != nil && *s.Expect == text
+			}
+			if !used {
+				t.Errorf("newerText of %s names a text that it does not expect: %s", id, text)
+			}
+		}
+	}
+}
