@@ -158,7 +158,7 @@ func TestValidate(t *testing.T) {
 		{"clients", func(c *Config) { c.MaxClients = 0 }, `maxclients "0"`},
 		{"shards", func(c *Config) { c.Shards = -1 }, `shards "-1"`},
 		{"driver", func(c *Config) { c.IO = "" }, "must be one of the following: epoll, net"},
-		{"output limit", func(c *Config) { c.OutputLimits.Pubsub.SoftBytes = -1 }, "Error in hard, soft"},
+		{"output limit", func(c *Config) { c.OutputLimits.PubSub.SoftBytes = -1 }, "Error in hard, soft"},
 		{"output seconds", func(c *Config) { c.OutputLimits.Normal.SoftFor = -time.Second }, "Error in hard, soft"},
 		{"query limit", func(c *Config) { c.QueryLimitBytes = 0 }, `client-query-buffer-limit "0"`},
 		{"bulk limit", func(c *Config) { c.BulkLimitBytes = 0 }, `proto-max-bulk-len "0"`},

@@ -32,7 +32,7 @@ func TestLoad_WithoutArgumentsGivesRedisDefaults(t *testing.T) {
 		IO:         io,
 		OutputLimits: OutputLimits{
 			Replica: OutputLimit{HardBytes: 256 << 20, SoftBytes: 64 << 20, SoftFor: time.Minute},
-			Pubsub:  OutputLimit{HardBytes: 32 << 20, SoftBytes: 8 << 20, SoftFor: time.Minute},
+			PubSub:  OutputLimit{HardBytes: 32 << 20, SoftBytes: 8 << 20, SoftFor: time.Minute},
 		},
 		QueryLimitBytes: 1 << 30,
 		BulkLimitBytes:  512 << 20,

@@ -28,7 +28,7 @@ type OutputLimit struct {
 type OutputLimits struct {
 	Normal  OutputLimit
 	Replica OutputLimit // accepted and shown as in Redis; the broker has no replicas
-	Pubsub  OutputLimit
+	PubSub  OutputLimit
 }
 
 const (
@@ -45,7 +45,7 @@ func (l *OutputLimits) class(name string) *OutputLimit {
 	case "slave", "replica":
 		return &l.Replica
 	case "pubsub":
-		return &l.Pubsub
+		return &l.PubSub
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func parseOutputLimits(limits OutputLimits, values []string) (OutputLimits, erro
 }
 
 func (l *OutputLimits) validate() error {
-	for _, class := range []OutputLimit{l.Normal, l.Replica, l.Pubsub} {
+	for _, class := range []OutputLimit{l.Normal, l.Replica, l.PubSub} {
 		if class.HardBytes < 0 || class.SoftBytes < 0 || class.SoftFor < 0 || class.SoftFor > maxInt32*time.Second {
 			return errLimitNumber
 		}
@@ -106,7 +106,7 @@ func (l *OutputLimits) String() string {
 	for i, class := range []struct {
 		name  string
 		limit OutputLimit
-	}{{"normal", l.Normal}, {"slave", l.Replica}, {"pubsub", l.Pubsub}} {
+	}{{"normal", l.Normal}, {"slave", l.Replica}, {"pubsub", l.PubSub}} {
 		if i > 0 {
 			b.WriteByte(' ')
 		}

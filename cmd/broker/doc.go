@@ -1,0 +1,24 @@
+// Command broker is a pub/sub broker that speaks the Redis protocol.
+//
+//	broker [--name value ...]
+//	broker --help
+//	broker --version
+//
+// Package main holds what belongs to a process and nothing else: arguments
+// in, signals, lines on stdout and stderr, the exit status. What the broker
+// does is in internal/broker, what it can be told in internal/config.
+//
+// Exit status: 0 after --help, --version or an orderly shutdown; 1 when the
+// broker could not start, was told to stop twice, or could not be shut down.
+//
+// SIGINT and SIGTERM shut the broker down: what was acknowledged is
+// delivered for at most shutdown-timeout. A second one ends the process at
+// once. SIGHUP and SIGPIPE are ignored.
+//
+// Log lines go to stdout, one of them, "Ready to accept connections", when
+// connections are accepted. Whatever prevents the start is one line on
+// stderr.
+//
+// Everything here runs on the main goroutine, except that Shutdown gets a
+// goroutine of its own, so that a second signal is heard while it waits.
+package main

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"broker/internal/broker"
+	"broker/internal/config"
+)
+
+// shutdownGrace is what Shutdown gets on top of shutdown-timeout to close
+// sockets and end its goroutines. The default of 3 s and this stay under the
+// 5 s that service managers and orchestrators at the least allow.
+const shutdownGrace = time.Second
+
+var errShutdownHangs = errors.New("shutdown did not end in time")
+
+// serve runs the broker that args describe until a signal comes in on stop,
+// and returns the exit status.
+func serve(args []string, stdout, stderr io.Writer, stop <-chan os.Signal) int {
+	cfg, err := config.Load(args)
+	switch {
+	case errors.Is(err, config.ErrHelp):
+		fmt.Fprint(stdout, config.Help())
+		return exitOK
+	case errors.Is(err, config.ErrVersion):
+		fmt.Fprintf(stdout, "broker %s\n", broker.Version)
+		return exitOK
+	case err != nil:
+		return fail(stderr, err)
+	}
+
+	log := slog.New(slog.NewTextHandler(stdout, &slog.HandlerOptions{Level: cfg.LogLevel}))
+	b, err := broker.Start(cfg, log)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	log.Info("Ready to accept connections",
+		"version", broker.Version,
+		"pid", os.Getpid(),
+		"shards", cfg.ShardCount(),
+		"io", cfg.IO,
+		"addrs", joinAddrs(b.Addrs()))
+
+	sig := <-stop
+	log.Info("Shutting down", "signal", sig, "timeout", cfg.ShutdownTimeout)
+	return shutdown(b.Shutdown, cfg.ShutdownTimeout, log, stop)
+}
+
+// shutdown calls end, which gets timeout to deliver what is queued, and
+// returns the exit status. It does not wait longer than timeout and
+// shutdownGrace, nor past one more signal.
+func shutdown(end func(context.Context) error, timeout time.Duration, log *slog.Logger, stop <-chan os.Signal) int {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- end(ctx) }()
+
+	hangs := time.NewTimer(timeout + shutdownGrace)
+	defer hangs.Stop()
+	select {
+	case err := <-done:
+		// Running out of time means that clients did not read what was
+		// queued for them; nothing is wrong with the broker.
+		if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			log.Error("Shutdown failed", "error", err)
+			return exitError
+		}
+		if err != nil {
+			log.Warn("Shut down with undelivered messages", "error", err)
+			return exitOK
+		}
+		log.Info("Shut down")
+		return exitOK
+	case sig := <-stop:
+		log.Warn("Stopped by a second signal", "signal", sig)
+		return exitError
+	case <-hangs.C:
+		log.Error("Shutdown failed", "error", errShutdownHangs)
+		return exitError
+	}
+}
+
+// joinAddrs returns the addresses of the listeners, separated by commas.
+func joinAddrs(addrs []net.Addr) string {
+	texts := make([]string, len(addrs))
+	for i, a := range addrs {
+		texts[i] = a.String()
+	}
+	return strings.Join(texts, ",")
+}
