@@ -1,0 +1,64 @@
+# Every target is one or two commands of the go tool; none needs anything
+# else, except that the tests which compare with a real server want
+# redis-server and redis-cli on the PATH.
+
+GO          ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# What to pass to the program: make run ARGS="--port 7000"
+ARGS ?=
+# Set by a release: make build VERSION=1.2.3
+VERSION ?=
+# Which packages: make race PKGS=./shard/...
+PKGS ?= ./...
+# Which benchmarks, and how long a fuzz target runs.
+BENCH    ?= .
+FUZZTIME ?= 10s
+
+LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test test-all race lint lint-fast fmt fuzz bench
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build ./broker
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o broker ./cmd/broker
+
+run: build ## build and run it: make run ARGS="--port 7000"
+	./broker $(ARGS)
+
+test: ## vet and test everything
+	$(GO) vet $(PKGS)
+	$(GO) test -timeout 5m $(PKGS)
+
+race: ## the same with the race detector and in random order
+	$(GO) vet $(PKGS)
+	$(GO) test -race -shuffle=on -timeout 10m $(PKGS)
+
+test-all: test race fuzz ## test, race and a short run of every fuzz target
+
+fuzz: ## run every fuzz target for FUZZTIME
+	@set -e; \
+	grep -rlE --include='*_test.go' '^func Fuzz' . | while read -r file; do \
+		sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file" | while read -r target; do \
+			echo "$$(dirname "$$file") $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+		done; \
+	done
+
+lint-fast: ## formatting and vet
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+		echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+
+lint: lint-fast ## the same, staticcheck, and a build for a system without epoll
+	GOOS=darwin $(GO) build -o /dev/null ./cmd/broker
+	$(GO) run $(STATICCHECK) ./...
+
+fmt: ## format all Go files
+	gofmt -w .
+
+bench: ## run the benchmarks: make bench PKGS=./shard/... BENCH=Publish
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)
