@@ -1,0 +1,160 @@
+package command
+
+import (
+	"fmt"
+)
+
+func clientContainer() *command {
+	const flags = flagNoScript | flagLoading | flagStale
+	toAll := []string{"request_policy:all_nodes", "response_policy:all_succeeded"}
+	varying := []string{"nondeterministic_output"}
+	return &command{
+		name: "client", arity: -2,
+		group: "connection", since: "2.4.0", complexity: "that of the subcommand",
+		summary: "Tells about and changes connections.",
+		subs: []*command{
+			{
+				name: "getname", arity: 2, flags: flags, categories: categoryConnection,
+				since: "2.6.9", complexity: "O(1)",
+				summary: "Returns the name of this connection.",
+				help: []string{
+					"GETNAME",
+					"    Return the name of the current connection.",
+				},
+				run: (*call).clientGetName,
+			},
+			{
+				name: "id", arity: 2, flags: flags, categories: categoryConnection,
+				since: "5.0.0", complexity: "O(1)",
+				summary: "Returns the number of this connection.",
+				help: []string{
+					"ID",
+					"    Return the ID of the current connection.",
+				},
+				run: func(c *call) { c.reply().Int(int64(c.session.ID())) },
+			},
+			{
+				name: "info", arity: 2, flags: flags, categories: categoryConnection, tips: varying,
+				since: "6.2.0", complexity: "O(1)",
+				summary: "Describes this connection in a line.",
+				help: []string{
+					"INFO",
+					"    Return information about the current client connection.",
+				},
+				run: (*call).clientInfo,
+			},
+			{
+				name: "list", arity: -2, flags: flags | flagAdmin, categories: categoryConnection, tips: varying,
+				since: "2.4.0", complexity: "O(N log N) for N connections",
+				summary: "Describes all connections, or some, in a line each.",
+				args: []arg{
+					{name: "client-type", kind: kindOneOf, token: "TYPE", since: "5.0.0", optional: true, args: []arg{
+						{name: "normal", kind: kindToken, token: "NORMAL"},
+						{name: "master", kind: kindToken, token: "MASTER"},
+						{name: "replica", kind: kindToken, token: "REPLICA"},
+						{name: "pubsub", kind: kindToken, token: "PUBSUB"},
+					}},
+					{name: "client-id", kind: kindInteger, token: "ID", since: "6.2.0", optional: true, multiple: true},
+				},
+				help: []string{
+					"LIST [options ...]",
+					"    Return information about client connections. Options:",
+					"    * TYPE (NORMAL|MASTER|REPLICA|PUBSUB)",
+					"      Return clients of specified type.",
+				},
+				run: (*call).clientList,
+			},
+			{
+				name: "setname", arity: 3, flags: flags, categories: categoryConnection, tips: toAll,
+				since: "2.6.9", complexity: "O(1)",
+				summary: "Names this connection, for those who look at CLIENT LIST and the log.",
+				args:    []arg{{name: "connection-name", kind: kindString}},
+				help: []string{
+					"SETNAME <name>",
+					"    Assign the name <name> to the current connection.",
+				},
+				run: (*call).clientSetName,
+			},
+			{
+				name: "setinfo", arity: 4, flags: flags, categories: categoryConnection, tips: toAll,
+				since: "7.2.0", complexity: "O(1)",
+				summary: "Records the name or the version of the client's library.",
+				args: []arg{{name: "attr", kind: kindOneOf, args: []arg{
+					{name: "libname", kind: kindString, token: "LIB-NAME"},
+					{name: "libver", kind: kindString, token: "LIB-VER"},
+				}}},
+				help: []string{
+					"SETINFO <option> <value>",
+					"    Set client meta attr. Options are:",
+					"    * LIB-NAME: the client lib name.",
+					"    * LIB-VER: the client lib version.",
+				},
+				run: (*call).clientSetInfo,
+			},
+			helpCommand("5.0.0", categoryConnection),
+		},
+	}
+}
+
+func (c *call) clientGetName() {
+	if name := c.session.Peek().Name; name != "" {
+		c.reply().BulkString(name)
+	} else {
+		c.reply().Null()
+	}
+}
+
+func (c *call) clientSetName() {
+	name := c.args[2]
+	if !printable(name) {
+		c.fail(errClientName)
+		return
+	}
+	if len(name) > 0 || c.session.Peek().Name != "" {
+		c.session.Attrs().Name = string(name)
+	}
+	c.reply().OK()
+}
+
+func (c *call) clientSetInfo() {
+	option, value := c.args[2], c.args[3]
+	isName := is(option, "LIB-NAME")
+	if !isName && !is(option, "LIB-VER") {
+		c.fail(fmt.Sprintf("ERR Unrecognized option '%s'", echoWhole(option)))
+		return
+	}
+	if !printable(value) {
+		c.fail("ERR " + string(option) + " cannot contain spaces, newlines or special characters.")
+		return
+	}
+	if isName {
+		c.session.Attrs().LibName = string(value)
+	} else {
+		c.session.Attrs().LibVer = string(value)
+	}
+	c.reply().OK()
+}
+
+func (c *call) clientInfo() {
+	s := c.session
+	var b []byte
+	b = appendClientLine(b, s, s.Loop())
+	c.reply().Verbatim("txt", string(b))
+}
+
+// clientTypes are the words that CLIENT LIST TYPE knows, in upper case. There
+// are no replicas and no masters here, so those lists are empty.
+var clientTypes = [...]string{"NORMAL", "PUBSUB", "MASTER", "REPLICA", "SLAVE"}
+
+func clientType(word []byte) (string, bool) {
+	for _, t := range clientTypes {
+		if is(cString(word), t) {
+			return t, true
+		}
+	}
+	return "", false
+}
+
+func unknownClientType(word []byte) string {
+	return "ERR Unknown client type '" + echoWhole(word) + "'"
+}

@@ -1,0 +1,137 @@
+package command
+
+import (
+	"strings"
+
+	"broker/shard"
+)
+
+// counters are the statistics of one loop. They are plain numbers that only
+// that loop touches; INFO gathers copies of them.
+//
+// Time is not taken per command but per run of equal commands within one
+// read: two readings of the clock cost as much as a PUBLISH without receivers.
+// A command that waits for other loops is charged with its own loop's part.
+type counters struct {
+	commands     []commandCounters // by command.number
+	errors       []errorCount      // by the first word of the text
+	errorReplies int64
+	authFailures int64
+	httpRequests int64 // connections closed because they spoke HTTP
+
+	running int   // number of the command of the current run; -1: none
+	since   int64 // when the run began, by Loop.Nanotime
+}
+
+type commandCounters struct {
+	calls    int64 // executed
+	rejected int64 // refused before execution
+	failed   int64 // executed and answered with an error
+	nanos    int64
+}
+
+type errorCount struct {
+	prefix string
+	n      int64
+}
+
+// maxErrorPrefixes bounds the list of error prefixes; further ones are counted
+// in errorReplies only. All prefixes are constants of this package, so the
+// bound is a safeguard against an error text made of what a client sent.
+const maxErrorPrefixes = 32
+
+// errPrefix is the prefix of most errors.
+const errPrefix = "ERR"
+
+func newCounters(rows int) counters {
+	return counters{commands: make([]commandCounters, rows), running: -1}
+}
+
+// begin counts a call of a command and continues or starts its run.
+func (c *counters) begin(loop *shard.Loop, number int) {
+	c.commands[number].calls++
+	if c.running == number {
+		return
+	}
+	now := loop.Nanotime()
+	if c.running >= 0 {
+		c.commands[c.running].nanos += now - c.since
+	}
+	c.running, c.since = number, now
+}
+
+// end closes the current run, if there is one.
+func (c *counters) end(loop *shard.Loop) {
+	if c.running >= 0 {
+		c.commands[c.running].nanos += loop.Nanotime() - c.since
+		c.running = -1
+	}
+}
+
+func (c *counters) failed(number int, text string) {
+	c.commands[number].failed++
+	c.countError(errorPrefix(text))
+}
+
+// errorPrefix returns the first word of an error text.
+func errorPrefix(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	return word
+}
+
+func (c *counters) countError(prefix string) {
+	c.errorReplies++
+	for i := range c.errors {
+		if c.errors[i].prefix == prefix {
+			c.errors[i].n++
+			return
+		}
+	}
+	if len(c.errors) < maxErrorPrefixes {
+		c.errors = append(c.errors, errorCount{strings.Clone(prefix), 1})
+	}
+}
+
+// clone returns a copy for another goroutine.
+func (c *counters) clone() counters {
+	out := *c
+	out.commands = append([]commandCounters(nil), c.commands...)
+	out.errors = append([]errorCount(nil), c.errors...)
+	return out
+}
+
+// add adds what another loop counted.
+func (c *counters) add(o *counters) {
+	for i := range o.commands {
+		to, from := &c.commands[i], &o.commands[i]
+		to.calls += from.calls
+		to.rejected += from.rejected
+		to.failed += from.failed
+		to.nanos += from.nanos
+	}
+	for _, e := range o.errors {
+		c.addErrors(e.prefix, e.n)
+	}
+	c.errorReplies += o.errorReplies
+	c.authFailures += o.authFailures
+	c.httpRequests += o.httpRequests
+}
+
+func (c *counters) addErrors(prefix string, n int64) {
+	for i := range c.errors {
+		if c.errors[i].prefix == prefix {
+			c.errors[i].n += n
+			return
+		}
+	}
+	c.errors = append(c.errors, errorCount{prefix, n})
+}
+
+// calls returns the number of commands executed.
+func (c *counters) calls() int64 {
+	var n int64
+	for i := range c.commands {
+		n += c.commands[i].calls
+	}
+	return n
+}

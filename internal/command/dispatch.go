@@ -1,0 +1,196 @@
+package command
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"broker/resp"
+	"broker/shard"
+)
+
+// compatVersion is the version that INFO and HELLO report as Redis's. Clients
+// gate features on it and refuse unparsable ones. It is the version whose
+// observable behaviour is followed here (a publisher's own message after its
+// reply, the fields of CLIENT LIST, the error texts), so that a client that
+// knows what changed in which version finds what it expects.
+const compatVersion = "8.0.6"
+
+// Config is what a Dispatcher needs to know. It does not change after New.
+type Config struct {
+	// Version is the broker's own version, for INFO.
+	Version string
+
+	// Params returns the configuration parameters whose name matches a glob,
+	// as name and value, for CONFIG GET; case does not count. It is called on
+	// loops and must not block. nil: there are none.
+	Params func(pattern string) [][2]string
+
+	// Databases is the number of indexes that SELECT accepts, at least 1.
+	Databases int
+
+	// TCPPort is the port that is listened on; 0: none.
+	TCPPort int
+
+	// MaxClients is the number of sessions that are served at once.
+	MaxClients int
+
+	// Started is when the broker began to run.
+	Started time.Time
+
+	// RunID is 40 hexadecimal digits, different for every run.
+	RunID string
+
+	// Shards is the number of loops and IO the name of their driver, for INFO.
+	Shards int
+	IO     string
+
+	// Rejected returns how many connections were refused over MaxClients. It
+	// is called on loops and must not block. nil: none ever is.
+	Rejected func() int64
+
+	// ConfigFile and Executable are paths for INFO; empty: unknown.
+	ConfigFile, Executable string
+}
+
+// A Dispatcher runs commands. Handle, EndRun and NewLocal are for the fields
+// of the same names of shard.Config.
+type Dispatcher struct {
+	// Immutable after New.
+	cfg   Config
+	table *table
+
+	mu sync.Mutex
+	// Guarded by mu: what INFO remembers from one call to the next.
+	rates      rates
+	peakMemory int64 // bytes
+}
+
+// New returns a Dispatcher. It panics when cfg has no databases, which is a
+// mistake of the caller's.
+func New(cfg Config) *Dispatcher {
+	if cfg.Databases < 1 {
+		panic("command: Config.Databases is not positive")
+	}
+	if cfg.Params == nil {
+		cfg.Params = func(string) [][2]string { return nil }
+	}
+	if cfg.Rejected == nil {
+		cfg.Rejected = func() int64 { return 0 }
+	}
+	return &Dispatcher{cfg: cfg, table: newTable()}
+}
+
+// A local is the part of the command layer that belongs to one loop.
+type local struct {
+	counters
+
+	// The most recent command name as it was sent, and its row: clients send
+	// the same command again and again, in one spelling.
+	lastName  [maxNameBytes]byte
+	lastBytes int
+	last      *command
+
+	// The call that runs. There is one per loop so that a call allocates
+	// nothing; it is overwritten by the next command, so a handler that
+	// finishes later keeps what it needs in variables of its own.
+	call call
+}
+
+// A call is one execution of a command, valid until the handler returns.
+type call struct {
+	d       *Dispatcher
+	session *shard.Session
+	local   *local
+	cmd     *command
+	args    [][]byte // the command itself first; owned by the caller of Handle
+}
+
+// reply returns the session's writer. It must be asked for again after a call
+// of a Session method that may deliver.
+func (c *call) reply() *resp.Writer { return c.session.Reply() }
+
+// fail answers with an error, of which text is all but the leading '-'.
+func (c *call) fail(text string) {
+	c.local.failed(c.cmd.number, text)
+	c.reply().Error(text)
+}
+
+// NewLocal returns the state that one loop owns.
+func (d *Dispatcher) NewLocal(int) any {
+	return &local{counters: newCounters(len(d.table.rows))}
+}
+
+// Handle runs one complete command of s on its loop. args has at least one
+// element and is valid during the call only.
+func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
+	loop := s.Loop()
+	l := loop.Local().(*local)
+	cmd := l.find(d.table, args[0])
+	if cmd == nil {
+		d.refuse(s, l, args)
+		return
+	}
+	if cmd.index != nil && len(args) > 1 {
+		container := cmd
+		cmd = lookup(container.index, args[1])
+		if cmd == nil {
+			s.SetLastCommand("")
+			l.countError(errPrefix)
+			s.Reply().Error(unknownSubcommand(container, args[1]))
+			return
+		}
+	}
+	s.SetLastCommand(cmd.fullName)
+	if !cmd.arityMatches(len(args)) {
+		l.reject(s, cmd, wrongArity(cmd))
+		return
+	}
+	if !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2 {
+		l.reject(s, cmd, notInSubscriberMode(cmd))
+		return
+	}
+	l.begin(loop, cmd.number)
+	l.call = call{d: d, session: s, local: l, cmd: cmd, args: args}
+	cmd.run(&l.call)
+}
+
+// EndRun closes the timing of the commands of one read. The loop calls it
+// after the last of them.
+func (d *Dispatcher) EndRun(loop *shard.Loop) {
+	loop.Local().(*local).end(loop)
+}
+
+// find returns the row of a command name as sent, or nil.
+func (l *local) find(t *table, name []byte) *command {
+	if bytes.Equal(name, l.lastName[:l.lastBytes]) && l.last != nil {
+		return l.last
+	}
+	cmd := lookup(t.index, name)
+	if cmd != nil {
+		l.last = cmd
+		l.lastBytes = copy(l.lastName[:], name)
+	}
+	return cmd
+}
+
+// refuse answers a name that is not in the table. HTTP requests are not
+// answered: a web page can make a browser send them, with commands of the
+// page's choice in the body, so nothing after the first line may be read.
+func (d *Dispatcher) refuse(s *shard.Session, l *local, args [][]byte) {
+	s.SetLastCommand("")
+	if is(args[0], "POST") || is(args[0], "HOST:") {
+		l.httpRequests++
+		s.CloseNow()
+		return
+	}
+	l.countError(errPrefix)
+	s.Reply().Error(unknownCommand(args))
+}
+
+// reject answers a command that was not run.
+func (l *local) reject(s *shard.Session, cmd *command, text string) {
+	l.commands[cmd.number].rejected++
+	l.countError(errorPrefix(text))
+	s.Reply().Error(text)
+}

@@ -1,0 +1,26 @@
+// Package command holds the command table and the handlers: what a client may
+// ask for and what it is answered.
+//
+// There is one table, built by newTable from one file per Redis command group.
+// A row carries the name, arity, flags, ACL categories, documentation and the
+// handler of one command or subcommand. Arity checks, the errors for unknown
+// names, COMMAND and its subcommands, the HELP texts, the numbering of
+// statistics and the command list of the README are all derived from it. To
+// add a command: one row, one handler.
+//
+// The package does not know sockets, event loops or where a message goes; it
+// calls the methods of shard.Session. It does not parse requests and does not
+// own the configuration; CONFIG GET and the rest reach it as plain values and
+// functions in Config.
+//
+// Dispatcher.Handle, Dispatcher.EndRun and every handler run on the loop that
+// owns the session (invariant one-loop). Each loop has its own statistics,
+// made by Dispatcher.NewLocal and touched by that loop only; INFO and CLIENT
+// LIST visit all loops with shard.Gather. A Dispatcher is immutable after New
+// apart from the samples behind INFO's rates and peaks, which a mutex guards.
+//
+// Invariants kept here: bounded (every number of names that one command may
+// ask about has a limit, replies are limited by the session's outbox),
+// one-loop, and the order of checks: a request that is HTTP, an unknown
+// command, wrong arity, a RESP2 subscriber's limits, then the handler.
+package command

@@ -1,0 +1,88 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The error texts of this layer, without the leading '-'. Clients match them,
+// so they are Redis's byte for byte. Line breaks in what is echoed from a
+// client become blanks in resp.Writer.Error.
+const (
+	errSyntax          = "ERR syntax error"
+	errNotInteger      = "ERR value is not an integer or out of range"
+	errIntRange        = "ERR value is out of range, value must between -2147483648 and 2147483647"
+	errDBIndex         = "ERR DB index is out of range"
+	errProtoNotInteger = "ERR Protocol version is not an integer or out of range"
+	errNoProto         = "NOPROTO unsupported protocol version"
+	errWrongPass       = "WRONGPASS invalid username-password pair or user is disabled."
+	errClientName      = "ERR Client names cannot contain spaces, newlines or special characters."
+	errClientID        = "ERR Invalid client ID"
+	errNoKeys          = "ERR The command has no key arguments"
+	errInvalidCommand  = "ERR Invalid command specified"
+
+	// errTooManyNames has no counterpart in Redis, which lets one command ask
+	// for any number of descriptions.
+	errTooManyNames = "ERR too many arguments, at most 4096 are accepted here"
+)
+
+// maxNames bounds how many names one command may ask to have described or
+// listed: an answer can be hundreds of times longer than the question.
+const maxNames = 4096
+
+// echoBytes is where Redis cuts a word of the client's in an error text.
+const echoBytes = 128
+
+// echo returns b fit for an error text: cut at a NUL and at 128 bytes.
+func echo(b []byte) string {
+	b = cString(b)
+	return string(b[:min(len(b), echoBytes)])
+}
+
+// echoWhole returns b fit for an error text where Redis does not cut it at a
+// length. It is cut at maxEchoBytes nevertheless: an error must not be as
+// long as the longest argument.
+func echoWhole(b []byte) string {
+	b = cString(b)
+	return string(b[:min(len(b), maxEchoBytes)])
+}
+
+const maxEchoBytes = 4096
+
+// unknownCommand names the command as typed and begins to list its arguments,
+// until the list is 128 bytes long.
+func unknownCommand(args [][]byte) string {
+	var list strings.Builder
+	for _, a := range args[1:] {
+		room := echoBytes - list.Len()
+		if room <= 0 {
+			break
+		}
+		a = cString(a)
+		list.WriteByte('\'')
+		list.Write(a[:min(len(a), room)])
+		list.WriteString("' ")
+	}
+	return fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", echo(args[0]), list.String())
+}
+
+func unknownSubcommand(container *command, word []byte) string {
+	return fmt.Sprintf("ERR unknown subcommand '%s'. Try %s HELP.", echo(word), strings.ToUpper(container.name))
+}
+
+// unknownOrArity is what subcommands with an optional last argument answer to
+// one argument more.
+func unknownOrArity(container *command, word []byte) string {
+	return fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.",
+		echo(word), strings.ToUpper(container.name))
+}
+
+func wrongArity(c *command) string {
+	return "ERR wrong number of arguments for '" + c.fullName + "' command"
+}
+
+// notInSubscriberMode is the answer to everything that a RESP2 client with
+// subscriptions must not send.
+func notInSubscriberMode(c *command) string {
+	return "ERR Can't execute '" + c.fullName + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+}

@@ -1,0 +1,85 @@
+package command
+
+import (
+	"fmt"
+
+	"broker/resp"
+)
+
+// defaultUser is the only user there is; it has no password, so any will do.
+const defaultUser = "default"
+
+// hello answers HELLO. All options are read before any takes effect, so a
+// mistake leaves the connection as it was.
+func (c *call) hello() {
+	proto := c.session.Proto()
+	args := c.args[1:]
+	if len(args) > 0 {
+		version, ok := parseInt(args[0])
+		if !ok {
+			c.fail(errProtoNotInteger)
+			return
+		}
+		switch version {
+		case 2:
+			proto = resp.RESP2
+		case 3:
+			proto = resp.RESP3
+		default:
+			c.fail(errNoProto)
+			return
+		}
+		args = args[1:]
+	}
+	var user, name []byte
+	auth, rename := false, false
+	for len(args) > 0 {
+		switch {
+		case is(args[0], "AUTH") && len(args) > 2:
+			auth, user = true, args[1]
+			args = args[3:]
+		case is(args[0], "SETNAME") && len(args) > 1:
+			rename, name = true, args[1]
+			if !printable(name) {
+				c.fail(errClientName)
+				return
+			}
+			args = args[2:]
+		default:
+			c.fail(fmt.Sprintf("ERR Syntax error in HELLO option '%s'", echoWhole(args[0])))
+			return
+		}
+	}
+	if auth && string(user) != defaultUser {
+		c.local.authFailures++
+		c.fail(errWrongPass)
+		return
+	}
+	if rename {
+		c.session.Attrs().Name = string(name)
+	}
+	if proto != c.session.Proto() {
+		c.session.SetProto(proto)
+	}
+	c.writeGreeting(proto)
+}
+
+// writeGreeting describes the server to the client's library.
+func (c *call) writeGreeting(proto resp.Proto) {
+	w := c.reply()
+	w.Map(7)
+	w.BulkString("server")
+	w.BulkString("redis")
+	w.BulkString("version")
+	w.BulkString(compatVersion)
+	w.BulkString("proto")
+	w.Int(int64(proto))
+	w.BulkString("id")
+	w.Int(int64(c.session.ID()))
+	w.BulkString("mode")
+	w.BulkString("standalone")
+	w.BulkString("role")
+	w.BulkString("master")
+	w.BulkString("modules")
+	w.Array(0)
+}

@@ -1,0 +1,40 @@
+// The server: description of commands, configuration, statistics, time.
+//
+// redis.io/docs/latest/commands/?group=server
+
+package command
+
+import (
+	"strconv"
+	"time"
+)
+
+func serverCommands() []*command {
+	return []*command{
+		commandContainer(),
+		configContainer(),
+		{
+			name: "info", arity: -1, flags: flagLoading | flagStale, categories: categoryDangerous,
+			tips:  []string{"nondeterministic_output", "request_policy:all_shards", "response_policy:special"},
+			group: "server", since: "1.0.0", complexity: "O(1)",
+			summary: "Returns the state and the statistics of the server, by sections.",
+			args:    []arg{{name: "section", kind: kindString, optional: true, multiple: true}},
+			run:     (*call).info,
+		},
+		{
+			name: "time", arity: 1, flags: flagLoading | flagStale | flagFast,
+			tips:  []string{"nondeterministic_output"},
+			group: "server", since: "2.6.0", complexity: "O(1)",
+			summary: "Returns the server's clock as seconds and microseconds.",
+			run:     (*call).time,
+		},
+	}
+}
+
+func (c *call) time() {
+	micros := time.Now().UnixMicro()
+	w := c.reply()
+	w.Array(2)
+	w.BulkString(strconv.FormatInt(micros/1e6, 10))
+	w.BulkString(strconv.FormatInt(micros%1e6, 10))
+}
