@@ -1,0 +1,83 @@
+package shard
+
+import (
+	"broker/channelstore"
+	"broker/resp"
+)
+
+// A cursor is where a loop stands in a batch, so that delivery can go on
+// behind a subscription whose session paniced.
+type cursor struct {
+	run   int // index into the batch's targets of this shard
+	chunk int
+	slot  int
+}
+
+// deliver appends a batch's frames to the outboxes of this shard's receivers,
+// in the order of publication.
+func (l *Loop) deliver(b *batch) {
+	l.cursor = cursor{}
+	for !l.deliverFrom(b) {
+		l.cursor.slot++
+	}
+	b.release()
+}
+
+// deliverFrom delivers from l.cursor on. It returns false when a session
+// paniced; that one is doomed and the cursor stands on it.
+func (l *Loop) deliverFrom(b *batch) (done bool) {
+	current := l.current // not nil inside a command that settles
+	defer func() {
+		if r := recover(); r != nil {
+			l.blame(r)
+		}
+		l.current = current
+	}()
+	targets := b.targets[l.id]
+	for ; l.cursor.run < len(targets); l.cursor.run++ {
+		r := &b.runs[targets[l.cursor.run]]
+		chunks := r.list.Part(l.id).Chunks()
+		for ; l.cursor.chunk < len(chunks); l.cursor.chunk++ {
+			subs := chunks[l.cursor.chunk]
+			for ; l.cursor.slot < len(subs); l.cursor.slot++ {
+				sub := subs[l.cursor.slot]
+				// A subscription that is no longer live has been acked as gone
+				// (invariant no-late-message).
+				if !sub.Live || sub.Owner.state != open {
+					continue
+				}
+				l.current = sub.Owner
+				l.deliverTo(sub, b, r)
+			}
+			l.cursor.slot = 0
+		}
+		l.cursor.chunk = 0
+	}
+	return true
+}
+
+// deliverTo appends a run to one session's outbox, without a copy where that
+// pays.
+func (l *Loop) deliverTo(sub *channelstore.Subscription[*Session], b *batch, r *run) {
+	s := sub.Owner
+	head := r.head
+	if s.proto == resp.RESP3 {
+		b.makeRESP3(l)
+		head = r.head3
+	}
+	o := s.out
+	if o == nil {
+		o = l.borrowOutbox()
+		o.w.Proto = s.proto
+		s.out = o
+	}
+	o.appendFrame(head, s.blocked)
+	if r.body != nil {
+		o.reference(r.body)
+	}
+	l.stats.Deliveries += int64(r.n)
+	s.markDirty()
+	if pending := o.pending(); pending >= l.group.pubsubWatch {
+		l.checkOutput(s, pending)
+	}
+}

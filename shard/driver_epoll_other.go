@@ -1,0 +1,9 @@
+//go:build !linux
+
+package shard
+
+import "errors"
+
+func newEpollDriver() (driver, error) {
+	return nil, errors.New("epoll is not available on this system; use the net driver")
+}

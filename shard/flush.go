@@ -1,0 +1,84 @@
+package shard
+
+// flushDirty writes what this turn appended, once per session.
+func (l *Loop) flushDirty() {
+	for i := 0; i < len(l.dirty); i++ {
+		s := l.dirty[i]
+		l.dirty[i] = nil
+		s.dirty = false
+		if s.state != closed {
+			l.flush(s)
+		}
+	}
+	l.dirty = l.dirty[:0]
+}
+
+// flush writes as much of the outbox as the socket takes. It never blocks: a
+// client that does not keep up is left for the driver to announce (invariant
+// never-wait).
+func (l *Loop) flush(s *Session) {
+	if s.blocked {
+		l.throttle(s)
+		return
+	}
+	if o := s.out; o != nil {
+		for o.pending() > 0 {
+			n, err := l.writeOnce(s, o)
+			l.stats.NetOutputBytes += int64(n)
+			if err == errAgain {
+				s.blocked = true
+				l.driver.interest(s)
+				l.throttle(s)
+				return
+			}
+			if err != nil {
+				l.doom(s, CloseByClient)
+				return
+			}
+		}
+		s.out = nil
+		l.returnOutbox(o)
+		s.softSince = 0
+	}
+	l.driver.drained(s)
+	l.throttle(s)
+	if s.state == closing {
+		l.linger(s)
+	}
+}
+
+// writeOnce makes one write system call and drops what it wrote.
+func (l *Loop) writeOnce(s *Session, o *outbox) (int, error) {
+	if o.head == len(o.segments) {
+		n, err := l.driver.write(s, o.w.B[o.mark:])
+		o.mark += n
+		return n, err
+	}
+	o.seal()
+	n, err := l.driver.writev(s, o.segments[o.head:])
+	if n > 0 {
+		o.consume(n)
+	}
+	return n, err
+}
+
+// throttle stops reading a client that does not read its replies, and goes on
+// when it has read half of them. It concerns sessions without an output limit
+// only; the others are closed by theirs.
+func (l *Loop) throttle(s *Session) {
+	var pending int64
+	if s.out != nil {
+		pending = s.out.pending()
+	}
+	switch {
+	case !s.throttled && pending > replyBacklogBytes && s.outputLimit().HardBytes == 0:
+		s.throttled = true
+		l.deafen(s)
+	case s.throttled && pending <= replyBacklogBytes/2:
+		s.throttled = false
+		if s.state == open && !s.suspended {
+			l.listen(s)
+			l.enqueue(s)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package shard
+
+import (
+	"math"
+	"time"
+)
+
+// An OutputLimit bounds what a session may owe its client, in the manner of
+// Redis's client-output-buffer-limit. Zero values mean no limit.
+type OutputLimit struct {
+	HardBytes  int64         // at or above: closed at once
+	SoftBytes  int64         // at or above for longer than SoftPeriod without a break: closed
+	SoftPeriod time.Duration // whole seconds in Redis
+}
+
+// watch returns the smallest number of bytes at which the limit has a say.
+func (o OutputLimit) watch() int64 {
+	w := int64(math.MaxInt64)
+	if o.HardBytes > 0 {
+		w = o.HardBytes
+	}
+	if o.SoftBytes > 0 {
+		w = min(w, o.SoftBytes)
+	}
+	return w
+}
+
+// replyBacklogBytes is the number of unread reply bytes from which a session
+// without an output limit is not read any more until half of them are gone: a
+// client that asks and never reads must not grow the process without bound.
+const replyBacklogBytes = 64 << 20
+
+// outputLimit returns the limit of the session's class.
+func (s *Session) outputLimit() OutputLimit {
+	if s.Subscribed() {
+		return s.loop.group.cfg.PubSubLimit
+	}
+	return s.loop.group.cfg.NormalLimit
+}
+
+// checkOutput applies the output limit of s, which owes pending bytes. A
+// session that is not known to be blocked gets the chance to write first:
+// being over the limit within one turn says nothing about the client.
+func (l *Loop) checkOutput(s *Session, pending int64) {
+	limit := s.outputLimit()
+	if pending < limit.watch() {
+		return
+	}
+	if !s.blocked {
+		l.flush(s)
+		if s.state == closed || s.out == nil {
+			return
+		}
+		pending = s.out.pending()
+	}
+	if limit.HardBytes > 0 && pending >= limit.HardBytes {
+		l.doom(s, CloseByHardLimit)
+		return
+	}
+	if limit.SoftBytes > 0 && pending >= limit.SoftBytes && s.softSince == 0 {
+		s.softSince = l.now
+		l.await(s)
+	}
+}
+
+// checkSoft closes s when it has been over its soft limit for too long. It
+// runs on every tick, so that the limit strikes without traffic too, and the
+// clock starts anew after the backlog fell below the limit once. It returns
+// false when s need not be looked at any more.
+func (l *Loop) checkSoft(s *Session) bool {
+	limit := s.outputLimit()
+	if s.out == nil || limit.SoftBytes == 0 || s.out.pending() < limit.SoftBytes {
+		s.softSince = 0
+		return false
+	}
+	if s.softSince == 0 {
+		s.softSince = l.now
+	}
+	if l.now-s.softSince > int64(limit.SoftPeriod) {
+		l.doom(s, CloseBySoftLimit)
+	}
+	return true
+}

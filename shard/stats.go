@@ -1,0 +1,47 @@
+package shard
+
+// Stats are a loop's counters. They are plain fields of the loop, added up by
+// whoever asks (see Gather): no counter is shared between shards.
+type Stats struct {
+	Connections            int64 // adopted since the start
+	Sessions               int64 // now
+	SubscriberSessions     int64 // now, with at least one subscription
+	NetInputBytes          int64
+	NetOutputBytes         int64
+	OutputLimitDisconnects int64
+	QueryLimitDisconnects  int64
+	ProtocolErrors         int64
+	Panics                 int64
+	Turns                  int64
+	Wakeups                int64 // turns that began with a sleep
+	Messages               int64 // published by this shard's sessions
+	Deliveries             int64 // frames appended to outboxes
+	Closed                 [closeReasons]int64
+}
+
+// Stats returns the loop's counters as they are now.
+func (l *Loop) Stats() Stats {
+	st := l.stats
+	st.Sessions = int64(len(l.sessions))
+	return st
+}
+
+// Add adds the counters of o.
+func (st *Stats) Add(o Stats) {
+	st.Connections += o.Connections
+	st.Sessions += o.Sessions
+	st.SubscriberSessions += o.SubscriberSessions
+	st.NetInputBytes += o.NetInputBytes
+	st.NetOutputBytes += o.NetOutputBytes
+	st.OutputLimitDisconnects += o.OutputLimitDisconnects
+	st.QueryLimitDisconnects += o.QueryLimitDisconnects
+	st.ProtocolErrors += o.ProtocolErrors
+	st.Panics += o.Panics
+	st.Turns += o.Turns
+	st.Wakeups += o.Wakeups
+	st.Messages += o.Messages
+	st.Deliveries += o.Deliveries
+	for i := range st.Closed {
+		st.Closed[i] += o.Closed[i]
+	}
+}
