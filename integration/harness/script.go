@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // A Script is a conversation with a server: steps on named connections, opened
@@ -211,16 +212,18 @@ func (o Outcome) String() string {
 // A Player plays steps against one server.
 type Player struct {
 	target *Target
+	proto  int
 	conns  map[string]*Conn
 	closed map[string]bool // by the server, already reported
 	half   map[string]bool // between two parts of a command: no barrier fits
 }
 
-// NewPlayer returns a Player without connections. Close it after use.
-func NewPlayer(target *Target) *Player {
+// NewPlayer returns a Player without connections; each will speak RESP proto, 2
+// or 3, from its first step on. Close it after use.
+func NewPlayer(target *Target, proto int) *Player {
 	return &Player{
-		target: target,
-		conns:  map[string]*Conn{}, closed: map[string]bool{}, half: map[string]bool{},
+		target: target, proto: proto,
+		conns: map[string]*Conn{}, closed: map[string]bool{}, half: map[string]bool{},
 	}
 }
 
@@ -230,6 +233,32 @@ func (p *Player) Close() {
 		c.Close()
 	}
 	clear(p.conns)
+	clear(p.closed)
+	clear(p.half)
+}
+
+// Settle closes all connections and waits until the server has noticed: until
+// a new connection is its only one.
+func (p *Player) Settle() error {
+	p.Close()
+	c, err := Dial(p.target.Addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	deadline := time.Now().Add(Patience)
+	for {
+		v, err := c.Do("CLIENT", "LIST")
+		if err != nil {
+			return err
+		}
+		if strings.Count(v.Text, "\n") == 1 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("connections that were closed are still listed after %v: %v", Patience, v)
+		}
+	}
 }
 
 // Play does one step and collects what all connections received: first its own
@@ -244,6 +273,11 @@ func (p *Player) Play(step Step) (Outcome, error) {
 			return out, err
 		}
 		p.conns[step.Conn] = c
+		if p.proto == 3 {
+			if v, err := c.Do("HELLO", "3"); err != nil || v.Type != '%' {
+				return out, fmt.Errorf("%s: HELLO 3: %v %w", step.Conn, v, err)
+			}
+		}
 	}
 	if step.How == Leaves {
 		c.Close()
@@ -252,7 +286,8 @@ func (p *Player) Play(step Step) (Outcome, error) {
 		delete(p.half, step.Conn)
 		return out, nil
 	}
-	if err := c.Send(step.Send); err != nil {
+	// A server that closes may do so before it has taken everything.
+	if err := c.Send(step.Send); err != nil && step.How != Closes {
 		return out, err
 	}
 	switch step.How {
