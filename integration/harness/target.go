@@ -93,6 +93,13 @@ const startAttempts = 5
 // comparison is the point of the tests that call this.
 func StartRedis(tb testing.TB, flags ...string) *Target {
 	tb.Helper()
+	return StartRedisAt(tb, "", flags...)
+}
+
+// StartRedisAt is StartRedis at an address that was in use before,
+// "127.0.0.1:port"; "" means any.
+func StartRedisAt(tb testing.TB, addr string, flags ...string) *Target {
+	tb.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
 		tb.Fatal("redis-server is not installed; these tests compare with it: apt-get install redis-server redis-tools")
@@ -101,16 +108,19 @@ func StartRedis(tb testing.TB, flags ...string) *Target {
 		"--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--daemonize", "no", "--logfile", "", "--dir", tb.TempDir(),
 	}
-	return startServer(tb, "redis-server", path, append(own, flags...))
+	return startServer(tb, "redis-server", path, addr, append(own, flags...))
 }
 
-// startServer runs the program at path on a free port and waits until it says
-// that it accepts connections.
-func startServer(tb testing.TB, name, path string, flags []string) *Target {
+// startServer runs the program at path, at addr or when that is empty on a free
+// port, and waits until it says that it accepts connections.
+func startServer(tb testing.TB, name, path, addr string, flags []string) *Target {
 	tb.Helper()
 	var err error
 	for range startAttempts {
-		port, e := freePort()
+		_, port, e := net.SplitHostPort(addr)
+		if addr == "" {
+			port, e = freePort()
+		}
 		if e != nil {
 			tb.Fatal(e)
 		}
