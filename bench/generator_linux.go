@@ -365,6 +365,7 @@ func (g *generator) saturate(ctx context.Context, senders []*conn, l load) (samp
 	)
 	phase, deadline := warming, time.Now().Add(g.tm.warm)
 	for phase != draining || done < asked || (g.t.proto.exact() && received < asked*l.messageBytes) {
+		progress, doneBefore, receivedBefore := false, done, received
 		n, err := g.turn(ctx)
 		if err != nil {
 			if errors.Is(err, errSilent) {
@@ -391,6 +392,7 @@ func (g *generator) saturate(ctx context.Context, senders []*conn, l load) (samp
 				continue
 			}
 			done += int64(l.ops)
+			progress = true
 			switch {
 			case phase == draining:
 			case asked*l.messageBytes-received > l.window:
@@ -408,7 +410,10 @@ func (g *generator) saturate(ctx context.Context, senders []*conn, l load) (samp
 				return s, err
 			}
 		}
-		if phase == draining || time.Now().Before(deadline) {
+		// A slow server answers in bursts, one per turn of its own. The clock
+		// starts and stops as one begins, before what it brings is counted, so
+		// that the CPU time between belongs to as many bursts as are counted.
+		if phase == draining || !progress || time.Now().Before(deadline) {
 			continue
 		}
 		now, err := takeSnapshot(g.t.pid)
@@ -416,14 +421,14 @@ func (g *generator) saturate(ctx context.Context, senders []*conn, l load) (samp
 			return s, err
 		}
 		if phase == warming {
-			begin, doneAt, recvAt = now, done, received
+			begin, doneAt, recvAt = now, doneBefore, receivedBefore
 			phase, deadline = measuring, now.at.Add(g.tm.dur)
 			continue
 		}
 		end, phase = now, draining
-		s.Ops = done - doneAt
+		s.Ops = doneBefore - doneAt
 		if l.messageBytes > 0 {
-			s.Deliveries = (received - recvAt) * int64(l.deliveries) / l.messageBytes
+			s.Deliveries = (receivedBefore - recvAt) * int64(l.deliveries) / l.messageBytes
 		}
 	}
 	s.spent(begin, end)
