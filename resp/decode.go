@@ -101,7 +101,7 @@ func (d *Decoder) Decode(p *Partial, buf []byte) (args [][]byte, n int, err erro
 		}
 	}
 	p.pos, p.seen, p.count, p.left = pos, pos, count, count-len(args)
-	clear(args)
+	clear(last) // resume forgets args and what they do not overwrite here
 	d.args = args
 	return d.resume(p, buf)
 }

@@ -9,14 +9,13 @@ import (
 // point and up to six zeros or an exponent.
 const maxDoubleBytes = 32
 
-// maxPlainInteger bounds the integers that redis 8 prints as such: those a
-// float64 holds exactly with a bit to spare.
-const maxPlainInteger = 1 << 52
+// maxPlainInteger bounds the integers that redis 8 prints with all their digits.
+const maxPlainInteger = 1 << 62
 
 // appendDouble appends f as redis 8 prints it: the fewest digits that read back
-// as f, without an exponent for numbers of moderate size. The rules for that
-// are those of its d2string and fpconv_dtoa. They are not Go's 'g': 1e20 is
-// 100000000000000000000 there, 1e-7 has an exponent.
+// as f, with an exponent where the rules of its d2string and fpconv_dtoa have
+// one. They are not those of a verb of Go: 1e18 and 0.000001 are written out,
+// 1e19 is 1e+19 and 1e-7 has one digit of exponent.
 func appendDouble(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
@@ -27,7 +26,7 @@ func appendDouble(dst []byte, f float64) []byte {
 		return append(dst, "-inf"...)
 	case f == 0 && math.Signbit(f):
 		return append(dst, "-0"...)
-	case math.Abs(f) < maxPlainInteger && f == math.Trunc(f):
+	case math.Abs(f) <= maxPlainInteger && f == math.Trunc(f):
 		return strconv.AppendInt(dst, int64(f), 10)
 	}
 	if f < 0 {
