@@ -65,7 +65,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		EndRun:           commands.EndRun,
 		NewLocal:         commands.NewLocal,
 		NormalLimit:      outputLimit(cfg.OutputLimits.Normal),
-		PubSubLimit:      outputLimit(cfg.OutputLimits.Pubsub),
+		PubSubLimit:      outputLimit(cfg.OutputLimits.PubSub),
 		QueryBufferBytes: int(min(cfg.QueryLimitBytes, math.MaxInt)),
 		Limits:           limits,
 		Log:              log,
