@@ -7,7 +7,6 @@ var notYet = map[string]reason{
 	"A026":   {"MULTI", ""},
 	"A029":   {"MULTI", ""},
 	"A034":   {"MULTI and AUTH are named by the subscriber-mode error", ""},
-	"A035":   {"GET is named by the subscriber-mode error", ""},
 	"A047":   {"ACL, AUTH and MULTI", ""},
 	"A048":   {"ACL and AUTH", ""},
 	"A049":   {"ACL and AUTH", ""},

@@ -22,6 +22,11 @@ func onEach(t *testing.T, test func(*testing.T, server)) {
 	servers := []server{{"redis-server", func(tb testing.TB, addr string) *harness.Target {
 		return harness.StartRedisAt(tb, addr)
 	}}}
+	for _, v := range harness.Variants(2) {
+		servers = append(servers, server{v.String(), func(tb testing.TB, addr string) *harness.Target {
+			return v.StartAt(tb, addr)
+		}})
+	}
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) { test(t, s) })
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 )
 
@@ -19,7 +18,39 @@ type difference struct {
 }
 
 // differences is the whole list.
-var differences = []difference{}
+var differences = []difference{
+	{anyStep(`HELP|help`), "    Prints this help.", "    Print this help.", "Redis 7.2 and later"},
+	{
+		command("CLIENT SETINFO"),
+		"-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.",
+		"-ERR Can't execute 'client|setinfo': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+		"CLIENT SETINFO came with Redis 7.2",
+	},
+	{
+		command(`HELLO 3 AUTH nobody x SETNAME "a b"`),
+		"-WRONGPASS invalid username-password pair or user is disabled.",
+		"-ERR Client names cannot contain spaces, newlines or special characters.",
+		"later versions read all options of HELLO before they act on any",
+	},
+	{
+		command("CLIENT GETNAME"), "$7\r\ntoosoon\r\n", "$-1\r\n",
+		"later versions read all options of HELLO before they act on any (RESP2)",
+	},
+	{
+		command("CLIENT GETNAME"), "$8\r\ntoosoon3\r\n", "_\r\n",
+		"later versions read all options of HELLO before they act on any (RESP3)",
+	},
+	{
+		command("COMMAND INFO client|setname"), "+@connection\r\n+@slow\r\n*0\r\n",
+		"+@connection\r\n+@slow\r\n*2\r\n$24\r\nrequest_policy:all_nodes\r\n$29\r\nresponse_policy:all_succeeded\r\n",
+		"the tips of Redis 7.2 and later (RESP2)",
+	},
+	{
+		command("COMMAND INFO client|setname"), "+@connection\r\n+@slow\r\n~0\r\n",
+		"+@connection\r\n+@slow\r\n~2\r\n$24\r\nrequest_policy:all_nodes\r\n$29\r\nresponse_policy:all_succeeded\r\n",
+		"the tips of Redis 7.2 and later (RESP3)",
+	},
+}
 
 // differencesUsed counts by index how often each entry was needed.
 var differencesUsed struct {
@@ -58,7 +89,10 @@ func unusedDifferences() []string {
 	return unused
 }
 
-// exactly matches a step whose command begins with the given words.
-func exactly(words string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\w+: ` + strings.ReplaceAll(regexp.QuoteMeta(words), " ", `\s+`))
+// command matches the steps whose command is written as given, or begins so.
+func command(words string) *regexp.Regexp {
+	return regexp.MustCompile(`^\w+: ` + regexp.QuoteMeta(words))
 }
+
+// anyStep matches the steps that contain a match of pattern.
+func anyStep(pattern string) *regexp.Regexp { return regexp.MustCompile(pattern) }

@@ -7,7 +7,7 @@
 // everything they owe, so the comparison is step by step and connection by
 // connection.
 //
-// What Redis leaves open is brought into one form on both sides (normal.go):
+// What Redis leaves open is brought into one form on both sides (harness.Normal):
 // the order of patterns, of an unsubscribe from everything, of lists without
 // an order, numbers that name a connection. Where the broker follows a later
 // Redis than the one installed, the table of differences says so, entry by

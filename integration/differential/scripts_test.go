@@ -39,8 +39,11 @@ func loadScripts(t *testing.T) map[string][]harness.Script {
 // protocols returns the RESP versions a script is for: both, unless its name
 // says otherwise.
 func protocols(s harness.Script) []int {
-	if strings.HasPrefix(s.Name, "RESP2:") {
+	switch {
+	case strings.HasPrefix(s.Name, "RESP2:"):
 		return []int{2}
+	case strings.HasPrefix(s.Name, "RESP3:"):
+		return []int{3}
 	}
 	return []int{2, 3}
 }
@@ -106,8 +109,8 @@ func differ(want, got harness.Outcome, adapt func(string, []byte) []byte) string
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		own := name == want.Step.Conn
-		w := adapt(want.Step.Source, normal(want.Step, own, want.Got[name]))
-		g := normal(got.Step, own, got.Got[name])
+		w := adapt(want.Step.Source, harness.Normal(want.Step, own, want.Got[name]))
+		g := harness.Normal(got.Step, own, got.Got[name])
 		if !bytes.Equal(w, g) {
 			at := 0
 			for at < min(len(w), len(g)) && w[at] == g[at] {

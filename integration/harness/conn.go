@@ -24,7 +24,8 @@ const readChunkBytes = 256 << 10
 // A Conn is a raw connection to a server: bytes out, bytes in.
 type Conn struct {
 	tcp *net.TCPConn
-	in  []byte // received and not taken; in[:0] reuses its array
+	in  []byte // received
+	off int    // in[:off] is taken already
 	end error  // why nothing more comes: io.EOF, a reset; nil while open
 }
 
@@ -105,11 +106,15 @@ func (c *Conn) Pump(deadline time.Time) bool {
 	if c.end != nil {
 		return false
 	}
+	if c.off == len(c.in) {
+		c.in, c.off = c.in[:0], 0
+	}
 	if cap(c.in)-len(c.in) < readChunkBytes/4 {
-		// Amortised: a long answer is copied a constant number of times.
-		grown := make([]byte, len(c.in), 2*cap(c.in)+readChunkBytes)
-		copy(grown, c.in)
-		c.in = grown
+		// What is not taken moves to the front of an array twice its size, so
+		// that each byte is copied a constant number of times.
+		rest := c.in[c.off:]
+		c.in = append(make([]byte, 0, 2*len(rest)+readChunkBytes), rest...)
+		c.off = 0
 	}
 	c.tcp.SetReadDeadline(deadline)
 	n, err := c.tcp.Read(c.in[len(c.in):cap(c.in)])
@@ -123,7 +128,7 @@ func (c *Conn) Pump(deadline time.Time) bool {
 
 // Received returns what has come and was not taken. It belongs to the Conn and
 // is valid until the next call of any method.
-func (c *Conn) Received() []byte { return c.in }
+func (c *Conn) Received() []byte { return c.in[c.off:] }
 
 // Ended returns why the stream ended: io.EOF when the server closed it in
 // order, another error when it broke, nil while it is open as far as was read.
@@ -131,39 +136,39 @@ func (c *Conn) Ended() error { return c.end }
 
 // Take removes the first n received bytes and returns a copy of them.
 func (c *Conn) Take(n int) []byte {
-	out := bytes.Clone(c.in[:n])
-	c.in = c.in[:copy(c.in, c.in[n:])]
+	out := bytes.Clone(c.Received()[:n])
+	c.Discard(n)
 	return out
 }
 
 // Discard drops the first n received bytes.
-func (c *Conn) Discard(n int) { c.in = c.in[:copy(c.in, c.in[n:])] }
+func (c *Conn) Discard(n int) { c.off += n }
 
 // Fill reads until n bytes are there, the stream ends or the deadline passes,
 // and reports whether they are there.
 func (c *Conn) Fill(n int, deadline time.Time) bool {
-	for len(c.in) < n && c.Pump(deadline) {
+	for len(c.Received()) < n && c.Pump(deadline) {
 	}
-	return len(c.in) >= n
+	return len(c.Received()) >= n
 }
 
 // Next takes the next RESP value, waiting up to Patience for it.
 func (c *Conn) Next() (Value, error) {
 	deadline := time.Now().Add(Patience)
 	for {
-		v, n, err := ParseValue(c.in)
+		v, n, err := ParseValue(c.Received())
 		if err == nil {
 			c.Discard(n)
 			return v, nil
 		}
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
-			return Value{}, fmt.Errorf("%w in %s", err, Show(c.in))
+			return Value{}, fmt.Errorf("%w in %s", err, Show(c.Received()))
 		}
 		if !c.Pump(deadline) {
 			if c.end != nil {
-				return Value{}, fmt.Errorf("stream ended (%w) after %s", c.end, Show(c.in))
+				return Value{}, fmt.Errorf("stream ended (%w) after %s", c.end, Show(c.Received()))
 			}
-			return Value{}, fmt.Errorf("no whole reply within %v, only %s", Patience, Show(c.in))
+			return Value{}, fmt.Errorf("no whole reply within %v, only %s", Patience, Show(c.Received()))
 		}
 	}
 }
@@ -199,13 +204,13 @@ func (c *Conn) Barrier(got []byte) ([]byte, error) {
 		sent := c.Command("PING", marker)
 		deadline := time.Now().Add(Patience)
 		for {
-			if at, n := findMarker(c.in, marker); at >= 0 {
-				got = append(got, c.in[:at]...)
+			if at, n := findMarker(c.Received(), marker); at >= 0 {
+				got = append(got, c.Received()[:at]...)
 				c.Discard(at + n)
 				break
 			}
 			if !c.Pump(deadline) {
-				got = append(got, c.Take(len(c.in))...)
+				got = append(got, c.Take(len(c.Received()))...)
 				if c.end != nil {
 					return got, c.end
 				}
@@ -213,7 +218,7 @@ func (c *Conn) Barrier(got []byte) ([]byte, error) {
 			}
 		}
 	}
-	got = append(got, c.Take(len(c.in))...)
+	got = append(got, c.Take(len(c.Received()))...)
 	return got, nil
 }
 
@@ -239,7 +244,7 @@ func (c *Conn) UntilClosed() ([]byte, error) {
 	deadline := time.Now().Add(Patience)
 	for c.Pump(deadline) {
 	}
-	got := c.Take(len(c.in))
+	got := c.Take(len(c.Received()))
 	if c.end == nil {
 		return got, fmt.Errorf("still open after %v, got %s", Patience, Show(got))
 	}

@@ -1,19 +1,18 @@
-package differential
+package harness
 
 import (
 	"bytes"
 	"regexp"
 	"slices"
 	"strings"
-
-	"broker/integration/harness"
 )
 
-// normal brings what one connection received during a step into the form in
+// Normal brings what one connection received during a step into the form in
 // which two servers that are both right agree. own says that the connection is
-// the one that sent the step. Bytes that are no RESP are left alone.
-func normal(step harness.Step, own bool, got []byte) []byte {
-	values, err := harness.ParseAll(got)
+// the one that sent the step. Bytes that are no RESP are left alone. The result
+// shares nothing with got unless it is got.
+func Normal(step Step, own bool, got []byte) []byte {
+	values, err := ParseAll(got)
 	if err != nil {
 		return got
 	}
@@ -35,8 +34,8 @@ func normal(step harness.Step, own bool, got []byte) []byte {
 
 // commandOf returns the words of a step that is one multibulk command, in lower
 // case and joined by blanks; "" for any other.
-func commandOf(step harness.Step) string {
-	v, n, err := harness.ParseValue(step.Send)
+func commandOf(step Step) string {
+	v, n, err := ParseValue(step.Send)
 	if err != nil || n != len(step.Send) || v.Type != '*' {
 		return ""
 	}
@@ -48,15 +47,15 @@ func commandOf(step harness.Step) string {
 }
 
 // isMessage reports whether v is a message, as opposed to an ack or a reply.
-func isMessage(v harness.Value) bool {
+func isMessage(v Value) bool {
 	kind, _, ok := v.Message()
 	return ok && strings.HasSuffix(kind, "message")
 }
 
 // sortPatternMessages sorts the copies of one message that reach a connection
 // by several patterns: Redis walks a hash table.
-func sortPatternMessages(values []harness.Value) []harness.Value {
-	same := func(a, b harness.Value) bool {
+func sortPatternMessages(values []Value) []Value {
+	same := func(a, b Value) bool {
 		ka, ra, _ := a.Message()
 		kb, rb, _ := b.Message()
 		return ka == "pmessage" && kb == "pmessage" &&
@@ -67,7 +66,7 @@ func sortPatternMessages(values []harness.Value) []harness.Value {
 		for j < len(values) && same(values[i], values[j]) {
 			j++
 		}
-		slices.SortStableFunc(values[i:j], func(a, b harness.Value) int {
+		slices.SortStableFunc(values[i:j], func(a, b Value) int {
 			return strings.Compare(a.Elems[1].Text, b.Elems[1].Text)
 		})
 		i = j
@@ -78,8 +77,8 @@ func sortPatternMessages(values []harness.Value) []harness.Value {
 // pushesLast moves the messages that a connection receives while its own
 // command is answered behind the answers: Redis 7.0 sends a message to the
 // publisher itself before PUBLISH's reply, later versions after it.
-func pushesLast(values []harness.Value) []harness.Value {
-	var replies, messages []harness.Value
+func pushesLast(values []Value) []Value {
+	var replies, messages []Value
 	for _, v := range values {
 		if v.Type == '>' && isMessage(v) {
 			messages = append(messages, v)
@@ -93,7 +92,7 @@ func pushesLast(values []harness.Value) []harness.Value {
 // sortUnsubscribedAll sorts the names in the frames of an unsubscribe from
 // everything and leaves the counts where they are: the order of the names is
 // unspecified, the order of the counts is not.
-func sortUnsubscribedAll(step harness.Step, values []harness.Value) []harness.Value {
+func sortUnsubscribedAll(step Step, values []Value) []Value {
 	switch commandOf(step) {
 	case "unsubscribe", "punsubscribe", "sunsubscribe":
 	default:
@@ -114,7 +113,7 @@ func sortUnsubscribedAll(step harness.Step, values []harness.Value) []harness.Va
 }
 
 // normalReply brings the reply of one command into its normal form.
-func normalReply(command string, v harness.Value) harness.Value {
+func normalReply(command string, v Value) Value {
 	switch {
 	case strings.HasPrefix(command, "pubsub channels"),
 		strings.HasPrefix(command, "pubsub shardchannels"),
@@ -147,17 +146,17 @@ func normalReply(command string, v harness.Value) harness.Value {
 	return v
 }
 
-func sortValues(vs []harness.Value) {
-	slices.SortFunc(vs, func(a, b harness.Value) int { return bytes.Compare(a.Append(nil), b.Append(nil)) })
+func sortValues(vs []Value) {
+	slices.SortFunc(vs, func(a, b Value) int { return bytes.Compare(a.Append(nil), b.Append(nil)) })
 }
 
 // sortPairs sorts the pairs of a flat list of names and values by name.
-func sortPairs(vs []harness.Value) {
-	var pairs [][2]harness.Value
+func sortPairs(vs []Value) {
+	var pairs [][2]Value
 	for i := 0; i+1 < len(vs); i += 2 {
-		pairs = append(pairs, [2]harness.Value{vs[i], vs[i+1]})
+		pairs = append(pairs, [2]Value{vs[i], vs[i+1]})
 	}
-	slices.SortStableFunc(pairs, func(a, b [2]harness.Value) int { return strings.Compare(a[0].Text, b[0].Text) })
+	slices.SortStableFunc(pairs, func(a, b [2]Value) int { return strings.Compare(a[0].Text, b[0].Text) })
 	for i, p := range pairs {
 		vs[2*i], vs[2*i+1] = p[0], p[1]
 	}
@@ -192,7 +191,7 @@ func normalClients(text string) string {
 
 // normalCommandInfo sorts the flags and categories of COMMAND INFO, which are
 // sets, and the subcommands, of which the broker has fewer.
-func normalCommandInfo(v *harness.Value) {
+func normalCommandInfo(v *Value) {
 	for i := range v.Elems {
 		entry := v.Elems[i].Elems
 		if len(entry) < 10 {

@@ -1,0 +1,72 @@
+package cases
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"broker/integration/harness"
+)
+
+// TestCases plays every case that the broker can play, for one and two shards
+// and every I/O driver.
+func TestCases(t *testing.T) {
+	var all sync.WaitGroup
+	for _, c := range loadCases(t) {
+		if notYet[c.ID].needs != "" {
+			continue
+		}
+		flags := withFlags[c.ID]
+		if flags != nil {
+			c = withoutConfigSet(t, c)
+		}
+		all.Go(func() {
+			t.Run(c.ID, func(t *testing.T) {
+				var variants sync.WaitGroup
+				for _, v := range harness.Variants(1, 2) {
+					variants.Go(func() {
+						t.Run(v.String(), func(t *testing.T) {
+							slots <- struct{}{}
+							defer func() { <-slots }()
+							check(t, v.Start(t, flags...), c)
+						})
+					})
+				}
+				variants.Wait()
+			})
+		})
+	}
+	all.Wait()
+}
+
+// TestNotYet_EveryEntryStillFails keeps the table of notYet from outliving its
+// reasons.
+func TestNotYet_EveryEntryStillFails(t *testing.T) {
+	var all sync.WaitGroup
+	for _, c := range loadCases(t) {
+		why, ok := notYet[c.ID]
+		if !ok {
+			continue
+		}
+		if why.parameter != "" {
+			if harness.KnowsFlag(why.parameter) {
+				t.Errorf("%s waits for the parameter %s, which the broker has now: take it out of notYet", c.ID, why.parameter)
+			}
+			continue
+		}
+		all.Go(func() {
+			t.Run(c.ID, func(t *testing.T) {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+				target := harness.Variant{Shards: 1, IO: "net"}.Start(t)
+				// A short limit is on the safe side: what has not come by then is
+				// taken for missing, as the table says.
+				r := &run{addr: target.Addr, limit: time.Second, slowFactor: 1, newer: newerText[c.ID]}
+				if err := r.play(c); err == nil {
+					t.Errorf("%s passes although notYet says that it needs %s: take it out of the table", c.ID, why.needs)
+				}
+			})
+		})
+	}
+	all.Wait()
+}

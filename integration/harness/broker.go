@@ -1,0 +1,85 @@
+package harness
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"broker/internal/broker"
+	"broker/internal/config"
+)
+
+// Start starts the variant inside the test's process, with the given flags
+// besides ("--maxclients", "3"), on a port of its own.
+func (v Variant) Start(tb testing.TB, flags ...string) *Target {
+	tb.Helper()
+	return v.StartAt(tb, "", flags...)
+}
+
+// StartAt is Start at an address that was in use before, "127.0.0.1:port".
+func (v Variant) StartAt(tb testing.TB, addr string, flags ...string) *Target {
+	tb.Helper()
+	args := append([]string{
+		"--bind", "127.0.0.1", "--shards", strconv.Itoa(v.Shards), "--io", v.IO,
+	}, flags...)
+	cfg, err := config.Load(args)
+	if err != nil {
+		tb.Fatalf("%v: %v", v, err)
+	}
+	cfg.Port = config.AnyPort
+	if addr != "" {
+		_, port, err := net.SplitHostPort(addr)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if cfg.Port, err = strconv.Atoi(port); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	b, err := broker.Start(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		tb.Fatalf("%v: %v", v, err)
+	}
+	t := &Target{Name: "broker " + v.String(), Addr: b.Addrs()[0].String()}
+	t.stop = func() {
+		// Some tests leave clients that never read: to wait for those is no use.
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		b.Shutdown(ctx)
+	}
+	tb.Cleanup(t.Stop)
+	return t
+}
+
+// KnowsFlag reports whether the broker has a parameter of this name
+// ("--tls-port").
+func KnowsFlag(name string) bool {
+	name = strings.TrimPrefix(name, "--")
+	cfg := config.Default()
+	return len(cfg.Get(name)) > 0
+}
+
+// BuildBinary builds cmd/broker into a directory of the test and returns its
+// path.
+func BuildBinary(tb testing.TB) string {
+	tb.Helper()
+	path := filepath.Join(tb.TempDir(), "broker")
+	out, err := exec.Command("go", "build", "-o", path, "broker/cmd/broker").CombinedOutput()
+	if err != nil {
+		tb.Fatalf("build the broker: %v\n%s", err, out)
+	}
+	return path
+}
+
+// StartBinary starts a built broker as a process of its own and stops it when
+// the test ends.
+func StartBinary(tb testing.TB, path string, flags ...string) *Target {
+	tb.Helper()
+	return startServer(tb, "broker binary", path, "", append([]string{"--bind", "127.0.0.1"}, flags...))
+}
