@@ -68,6 +68,9 @@ func (c *counters) end(loop *shard.Loop) {
 	}
 }
 
+// drop forgets the current run.
+func (c *counters) drop() { c.running = -1 }
+
 func (c *counters) failed(number int, text string) {
 	c.commands[number].failed++
 	c.countError(errorPrefix(text))

@@ -91,9 +91,10 @@ type local struct {
 	lastBytes int
 	last      *command
 
-	// The call that runs. There is one per loop so that a call allocates
-	// nothing; it is overwritten by the next command, so a handler that
-	// finishes later keeps what it needs in variables of its own.
+	// The call that runs; its session is nil between calls. There is one per
+	// loop so that a call allocates nothing. It is overwritten by the next
+	// command, so a handler that finishes later keeps what it needs in
+	// variables of its own.
 	call call
 }
 
@@ -126,6 +127,11 @@ func (d *Dispatcher) NewLocal(int) any {
 func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 	loop := s.Loop()
 	l := loop.Local().(*local)
+	if l.call.session != nil {
+		// The previous command paniced, so nobody has closed its run; the time
+		// since then is not its.
+		l.drop()
+	}
 	cmd := l.find(d.table, args[0])
 	if cmd == nil {
 		d.refuse(s, l, args)
@@ -153,6 +159,9 @@ func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 	l.begin(loop, cmd.number)
 	l.call = call{d: d, session: s, local: l, cmd: cmd, args: args}
 	cmd.run(&l.call)
+	// Neither the session nor the buffer behind args may be kept alive until
+	// the next command comes.
+	l.call.session, l.call.args = nil, nil
 }
 
 // EndRun closes the timing of the commands of one read. The loop calls it

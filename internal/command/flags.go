@@ -1,11 +1,11 @@
 package command
 
-// A flag says something about a command to clients and proxies; see COMMAND
+// A commandFlag says something about a command to clients and proxies; see COMMAND
 // INFO. Only the flags that some row needs exist.
-type flag uint16
+type commandFlag uint16
 
 const (
-	flagAdmin flag = 1 << iota
+	flagAdmin commandFlag = 1 << iota
 	flagPubSub
 	flagNoScript
 	flagLoading
@@ -17,7 +17,7 @@ const (
 
 // flagNames are in the order in which Redis lists them.
 var flagNames = []struct {
-	flag flag
+	flag commandFlag
 	name string
 }{
 	{flagAdmin, "admin"},
@@ -30,7 +30,7 @@ var flagNames = []struct {
 	{flagAllowBusy, "allow_busy"},
 }
 
-func (f flag) names() []string {
+func (f commandFlag) names() []string {
 	var names []string
 	for _, n := range flagNames {
 		if f&n.flag != 0 {
@@ -76,7 +76,7 @@ func (c category) names() []string {
 }
 
 // implied returns the categories that follow from flags, by Redis's rules.
-func (f flag) implied() category {
+func (f commandFlag) implied() category {
 	c := categorySlow
 	if f&flagFast != 0 {
 		c = categoryFast

@@ -19,7 +19,7 @@ type command struct {
 	// included; negative: the least number.
 	arity int
 
-	flags      flag
+	flags      commandFlag
 	categories category // beyond those that the flags imply
 	tips       []string // for proxies, as Redis gives them
 	channels   argRange // arguments that are shard channels, which Redis reports in the place of keys
