@@ -85,7 +85,7 @@ func (d *epollDriver) translate(events []event, n int) []event {
 		fd := int(e.Fd)
 		if fd == d.wakefd {
 			var count [8]byte
-			d.rawRead(fd, count[:])
+			unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&count[0])), 8)
 			continue
 		}
 		s := d.byFD[fd]
@@ -137,17 +137,14 @@ func (d *epollDriver) interest(s *Session) {
 	_ = unix.EpollCtl(d.epfd, unix.EPOLL_CTL_MOD, int(s.fd), &unix.EpollEvent{Events: events, Fd: s.fd})
 }
 
-func (d *epollDriver) rawRead(fd int, buf []byte) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)))
-	return int(n), errno
-}
-
+// read receives with recvfrom, which is a little cheaper for a socket than read.
 func (d *epollDriver) read(s *Session, buf []byte) (int, error) {
 	for {
-		n, errno := d.rawRead(int(s.fd), buf)
+		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd),
+			uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
 		switch {
 		case errno == 0 && n > 0:
-			return n, nil
+			return int(n), nil
 		case errno == 0:
 			return 0, errEOF
 		case errno == unix.EINTR:

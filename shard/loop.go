@@ -56,6 +56,7 @@ type Loop struct {
 	cursor     cursor                // where delivery stands, for the same reason
 	batch      *batch                // what this turn published so far
 	publishing bool                  // epoch is odd
+	pollFirst  bool                  // see waitForWork
 	pushed     []int32               // shards to wake once the locks are released
 	now        int64                 // nanoseconds since the group's start, once per turn
 	nextTick   int64
@@ -172,17 +173,28 @@ func (l *Loop) turn() {
 	}
 }
 
+// busyEvents is the number of events in one turn from which the next turn is
+// expected to find some at once.
+const busyEvents = 4
+
 // waitForWork fills l.events. It blocks only when nothing else is to be done.
+// A loop under load polls first, which the scheduler need not know of; a loop
+// that would mostly find nothing goes to sleep directly.
 func (l *Loop) waitForWork() {
-	l.events = l.driver.poll(l.events[:0])
-	l.now = l.Nanotime()
-	if len(l.events) > 0 || l.busy() {
-		return
+	l.events = l.events[:0]
+	if busy := l.busy(); busy || l.pollFirst {
+		l.events = l.driver.poll(l.events)
+		l.pollFirst = len(l.events) > 0
+		if busy || l.pollFirst {
+			l.now = l.Nanotime()
+			return
+		}
 	}
 	l.asleep.Store(true)
 	if l.inbox.empty() {
 		l.events = l.driver.wait(l.events, l.timeout())
 		l.stats.Wakeups++
+		l.pollFirst = len(l.events) >= busyEvents
 	}
 	l.asleep.Store(false)
 	l.now = l.Nanotime()
