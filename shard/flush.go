@@ -66,15 +66,16 @@ func (l *Loop) writeOnce(s *Session, o *outbox) (int, error) {
 // when it has read half of them. It concerns sessions without an output limit
 // only; the others are closed by theirs.
 func (l *Loop) throttle(s *Session) {
+	limit := l.group.cfg.ReplyBacklogBytes
 	var pending int64
 	if s.out != nil {
 		pending = s.out.pending()
 	}
 	switch {
-	case !s.throttled && pending > replyBacklogBytes && s.outputLimit().HardBytes == 0:
+	case !s.throttled && pending > limit && s.outputLimit().HardBytes == 0:
 		s.throttled = true
 		l.deafen(s)
-	case s.throttled && pending <= replyBacklogBytes/2:
+	case s.throttled && pending <= limit/2:
 		s.throttled = false
 		if s.state == open && !s.suspended {
 			l.listen(s)

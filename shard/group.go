@@ -38,6 +38,12 @@ type Config struct {
 	// with a subscription.
 	NormalLimit, PubSubLimit OutputLimit
 
+	// ReplyBacklogBytes is the number of unread bytes from which a session that
+	// has no hard limit is not read any more until half of them are gone: a
+	// client that asks and never reads must not grow the process without
+	// bound. 0 means 64 MiB.
+	ReplyBacklogBytes int64
+
 	// QueryBufferBytes is the most an incomplete command may occupy.
 	QueryBufferBytes int
 
@@ -78,6 +84,9 @@ var ErrStopped = errors.New("shard: the group is shut down")
 func NewGroup(cfg Config) (*Group, error) {
 	if cfg.Shards < 1 {
 		return nil, fmt.Errorf("shard: %d shards", cfg.Shards)
+	}
+	if cfg.ReplyBacklogBytes == 0 {
+		cfg.ReplyBacklogBytes = defaultReplyBacklogBytes
 	}
 	g := &Group{
 		cfg:         cfg,

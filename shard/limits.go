@@ -25,10 +25,8 @@ func (o OutputLimit) watch() int64 {
 	return w
 }
 
-// replyBacklogBytes is the number of unread reply bytes from which a session
-// without an output limit is not read any more until half of them are gone: a
-// client that asks and never reads must not grow the process without bound.
-const replyBacklogBytes = 64 << 20
+// defaultReplyBacklogBytes is the default of Config.ReplyBacklogBytes.
+const defaultReplyBacklogBytes = 64 << 20
 
 // outputLimit returns the limit of the session's class.
 func (s *Session) outputLimit() OutputLimit {

@@ -398,12 +398,13 @@ func TestLoop_SoftLimit(t *testing.T) {
 // TestInvariant_Bounded has a client ask for much more than it reads.
 func TestInvariant_Bounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newTestBroker(t, 1)
+		const backlog, replies = 3 << 20, 12
+		b := newTestBroker(t, 1, func(c *Config) { c.ReplyBacklogBytes = backlog })
 		s, other := b.dialPaused(), b.dial()
 		sent := make(chan struct{})
 		go func() {
 			defer close(sent)
-			for range 200 {
+			for range replies {
 				if _, err := s.conn.Write([]byte("BIG\r\n")); err != nil {
 					return
 				}
@@ -419,15 +420,15 @@ func TestInvariant_Bounded(t *testing.T) {
 				return true
 			})
 		})
-		if owed < replyBacklogBytes || owed > replyBacklogBytes+2*maxReplyBytesPerTurn+netChunkBytes {
-			t.Errorf("%d bytes are queued; reading should stop near %d", owed, replyBacklogBytes)
+		if owed < backlog || owed > backlog+2*maxReplyBytesPerTurn+netChunkBytes {
+			t.Errorf("%d bytes are queued; reading should stop near %d", owed, backlog)
 		}
 		other.send("PING")
 		expect(t, other, "+PONG\r\n")
 		close(s.paused) // now it reads, and gets everything
 		<-sent
 		synctest.Wait()
-		if got, want := len(s.take()), 200*(len("$1048576\r\n\r\n")+1<<20); got != want {
+		if got, want := len(s.take()), replies*(len("$1048576\r\n\r\n")+1<<20); got != want {
 			t.Errorf("%d bytes arrived, want %d", got, want)
 		}
 		s.close()
