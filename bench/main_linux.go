@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -177,6 +178,8 @@ func compare(ctx context.Context, o options, rows []workload, args []string, std
 			r.Series[i].Contender = c.Name
 			if w.RESPOnly && c.proto != (resp{}) {
 				r.Series[i].Excluded = "it speaks another protocol, in which this is other work"
+			} else if w.Pipeline > 1 && c.proto != (resp{}) {
+				r.Series[i].Caveat = "it answers once per batch where RESP answers each command"
 			}
 		}
 		for n := range o.runs {
@@ -218,6 +221,9 @@ func compare(ctx context.Context, o options, rows []workload, args []string, std
 	return code, os.WriteFile(o.json, append(b, '\n'), 0o644)
 }
 
+// crashGrace is how long after a failure the server may take to turn out dead.
+const crashGrace = 200 * time.Millisecond
+
 // runOnce measures one run on a fresh server.
 func runOnce(ctx context.Context, w workload, c contender, dir string, place placement, tm timing) (sample, error) {
 	srv, err := startServer(ctx, c, dir, place)
@@ -227,10 +233,14 @@ func runOnce(ctx context.Context, w workload, c contender, dir string, place pla
 	defer srv.stop()
 	s, err := measureRun(ctx, w, srv.target, tm)
 	if err != nil {
+		// A server that crashed is seen through its connections first.
+		grace := time.NewTimer(crashGrace)
+		defer grace.Stop()
 		select {
 		case <-srv.exited:
 			err = fmt.Errorf("%w; the server ended: %v", err, srv.waitErr)
-		default:
+		case <-grace.C:
+		case <-ctx.Done():
 		}
 		if tail := srv.logTail(); tail != "" {
 			err = fmt.Errorf("%w; it printed: %s", err, tail)
@@ -246,7 +256,7 @@ func gather(ctx context.Context, o options, dir string) ([]contender, []string, 
 	if path == "" {
 		path, err = buildBroker(ctx, dir)
 	} else {
-		path, err = exec.LookPath(path)
+		path, err = findExecutable(path)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -256,7 +266,7 @@ func gather(ctx context.Context, o options, dir string) ([]contender, []string, 
 		out = append(out, newContender("broker "+args, path, strings.Fields(args)))
 	}
 	if o.baseline != "" {
-		path, err := exec.LookPath(o.baseline)
+		path, err := findExecutable(o.baseline)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -271,6 +281,16 @@ func gather(ctx context.Context, o options, dir string) ([]contender, []string, 
 		out[i].Version = programVersion(ctx, out[i].Path)
 	}
 	return out, skipped, nil
+}
+
+// findExecutable returns the absolute path of a program named as a shell would
+// find it: servers run in a folder of their own.
+func findExecutable(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // programVersion returns the first line a program prints when asked for its

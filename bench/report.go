@@ -52,11 +52,14 @@ type series struct {
 	Failure string `json:"failure,omitempty"`
 	// Excluded says why there is none.
 	Excluded string `json:"excluded,omitempty"`
+	// Caveat says why the work was not quite the same.
+	Caveat string `json:"caveat,omitempty"`
 
 	Value spread `json:"value"`
 	Ops   spread `json:"ops_per_second"`
 	// Ratio is Value over that of the report's first contender, as the spread
-	// of the ratios of neighbouring runs. Zero for the first itself.
+	// of the ratios of neighbouring runs. Zero for the first itself, and when a
+	// run of the first was ended at a limit.
 	Ratio spread `json:"ratio"`
 	// RatioFloor is set when a run of this contender was ended at a limit, so
 	// that the ratio is at least as large.
@@ -85,7 +88,7 @@ func (r *result) summarize() {
 		for _, one := range s.Samples {
 			s.RatioFloor = s.RatioFloor || one.Floor
 		}
-		if i > 0 {
+		if i > 0 && !r.Series[0].RatioFloor {
 			s.Ratio = spreadOf(ratios(s.column(value), r.Series[0].column(value)))
 		}
 	}
@@ -160,7 +163,7 @@ func (r *result) print(w io.Writer, first string) error {
 			s.median((*sample).switchesPer1000),
 			s.median(func(s *sample) float64 { return float64(s.RSSBytes) / (1 << 20) }))
 		if s.Ratio != (spread{}) {
-			fmt.Fprintf(t, "%s%.2f\t%.2f\t%.2f\t", floor, s.Ratio.Median, s.Ratio.Min, s.Ratio.Max)
+			fmt.Fprintf(t, "%s%s\t%s\t%s\t", floor, figures(s.Ratio.Median), figures(s.Ratio.Min), figures(s.Ratio.Max))
 		}
 		fmt.Fprintln(t)
 	}
@@ -184,6 +187,9 @@ func (r *result) printNotes(w io.Writer) {
 		if s.Excluded != "" {
 			fmt.Fprintf(w, "  %s left out: %s\n", s.Contender, s.Excluded)
 		}
+		if s.Caveat != "" {
+			fmt.Fprintf(w, "  %s: %s\n", s.Contender, s.Caveat)
+		}
 		if len(s.Samples) == 0 {
 			continue
 		}
@@ -199,7 +205,7 @@ func (r *result) printNotes(w io.Writer) {
 	}
 }
 
-// figures prints three significant digits without an exponent.
+// figures prints three significant digits, and all of those before the point.
 func figures(v float64) string {
 	switch {
 	case v >= 100:
@@ -209,5 +215,5 @@ func figures(v float64) string {
 	case v >= 1:
 		return fmt.Sprintf("%.2f", v)
 	}
-	return fmt.Sprintf("%.3f", v)
+	return fmt.Sprintf("%.3g", v)
 }

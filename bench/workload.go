@@ -188,6 +188,7 @@ func workloads() []workload {
 		Name: "W10", Drive: driveStall, By: memoryGrowth,
 		Title:      "10,240 messages of 1 KiB, one by one, to 1000 subscribers that do not read",
 		Publishers: 1, Pipeline: 1, Channels: 1, Subscribers: 1000, PayloadBytes: 1 << 10, Messages: 10_240,
+		RESPOnly: true,
 	})
 	return rows
 }
