@@ -240,8 +240,10 @@ func TestDecode_UnauthenticatedLimits(t *testing.T) {
 		{"inline of eleven words", "a b c d e f g h i j k\n", outcome{commands: [][]string{strings.Split("abcdefghijk", "")}}},
 	} {
 		d := &Decoder{Limits: UnauthenticatedLimits()}
-		if got := feed(t, d, []byte(c.stream), len(c.stream)/2); !got.equal(c.want) {
-			t.Errorf("%s:\ngot  %v\nwant %v", c.name, got, c.want)
+		for _, cut := range []int{0, len(c.stream) / 2} {
+			if got := feed(t, d, []byte(c.stream), cut); !got.equal(c.want) {
+				t.Errorf("%s, cut at %d:\ngot  %v\nwant %v", c.name, cut, got, c.want)
+			}
 		}
 	}
 }
@@ -256,16 +258,18 @@ func TestDecode_ConfiguredLimits(t *testing.T) {
 		{"zero means default", Limits{}, "*2\r\n$4\r\nECHO\r\n$1\r\na\r\nPING\r\n", outcome{commands: [][]string{{"ECHO", "a"}, {"PING"}}}},
 		{"zero means default, over", Limits{}, "*1\r\n$536870913\r\n", outcome{err: invalidBulk}},
 		{"arguments", Limits{Args: 2}, "*2\r\n$1\r\na\r\n$1\r\nb\r\n*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n", outcome{commands: [][]string{{"a", "b"}}, err: invalidMultibulk}},
-		{"bytes, short", Limits{BulkBytes: 3}, "*1\r\n$3\r\nabc\r\n*1\r\n$4\r\nabcd\r\n", outcome{commands: [][]string{{"abc"}}, err: invalidBulk}},
-		{"bytes, long", Limits{BulkBytes: 99}, "*1\r\n$100\r\n" + strings.Repeat("a", 100) + "\r\n", outcome{err: invalidBulk}},
+		{"bytes, short", Limits{Args: 10, BulkBytes: 3}, "*1\r\n$3\r\nabc\r\n*1\r\n$4\r\nabcd\r\n", outcome{commands: [][]string{{"abc"}}, err: invalidBulk}},
+		{"bytes, long", Limits{Args: 10, BulkBytes: 99}, "*1\r\n$100\r\n" + strings.Repeat("a", 100) + "\r\n", outcome{err: invalidBulk}},
 		{"highest values", Limits{Args: math.MaxInt, BulkBytes: math.MaxInt, InlineBytes: 1 << 20}, "*2147483647\r\n$4611686018427387903\r\nx\r\n", outcome{rest: 38}},
 		{"highest values, over", Limits{Args: math.MaxInt, BulkBytes: math.MaxInt}, "*1\r\n$9223372036854775807\r\nx\r\n", outcome{err: invalidBulk}},
 		{"highest count, over", Limits{Args: math.MaxInt}, "*2147483648\r\n", outcome{err: invalidMultibulk}},
 		{"shortest line", Limits{InlineBytes: 1}, "PING\n*1\r\n$4\r\nPING\r\n" + strings.Repeat("a", 64) + "\n" + strings.Repeat("b", 65) + "\n", outcome{commands: [][]string{{"PING"}, {"PING"}, {strings.Repeat("a", 64)}}, err: "Protocol error: too big inline request"}},
 	} {
 		d := &Decoder{Limits: c.limits}
-		if got := feed(t, d, []byte(c.stream), len(c.stream)/2); !got.equal(c.want) {
-			t.Errorf("%s:\ngot  %v\nwant %v", c.name, got, c.want)
+		for _, cut := range []int{0, len(c.stream) / 2} {
+			if got := feed(t, d, []byte(c.stream), cut); !got.equal(c.want) {
+				t.Errorf("%s, cut at %d:\ngot  %v\nwant %v", c.name, cut, got, c.want)
+			}
 		}
 	}
 }
@@ -354,7 +358,7 @@ func TestPartial_Missing(t *testing.T) {
 		{"*3\r\n$4\r\nECHO\r\n$1000\r\nabc", 999 + 6},
 		{"*1\r\n$100\r\n", 102},
 		{"*1\r\n$12345678", 1},
-		{"*2147483647\r\n", 6 * 2147483647},
+		{"*2147483647\r\n", min(6*2147483647, math.MaxInt)},
 	} {
 		d := &Decoder{Limits: DefaultLimits()}
 		var p Partial

@@ -46,6 +46,7 @@ func (d *Decoder) split(line []byte) bool {
 		}
 		if i == len(line) || endsWord(line[i]) {
 			d.args = append(d.args, line[start:i:i])
+			i = min(i+1, len(line))
 			continue
 		}
 		if cap(scratch) < len(line) {

@@ -6,9 +6,12 @@ import "math"
 const (
 	UnauthenticatedArgs      = 10    // most arguments of one command
 	UnauthenticatedBulkBytes = 16384 // most bytes of one argument
-	maxArgs                  = 1<<31 - 1
-	defaultBulkBytes         = 512 << 20
-	defaultInlineBytes       = 64 << 10
+)
+
+const (
+	maxArgs            = 1<<31 - 1
+	defaultBulkBytes   = 512 << 20
+	defaultInlineBytes = 64 << 10
 
 	// minLineBytes is more than the longest length line that can be valid
 	// (type byte, sign, 19 digits), so the line limit cannot contradict the

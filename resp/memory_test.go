@@ -150,6 +150,23 @@ func TestDecode_ForgetsTheLastBuffer(t *testing.T) {
 	}
 }
 
+// Only a complete command keeps its buffer alive until the next call.
+func TestDecode_KeepsNoBufferWithoutCommand(t *testing.T) {
+	for kind, stream := range map[string]string{
+		"incomplete":        command("ECHO", "a", "b")[:20],
+		"incomplete inline": "ECHO a b",
+		"bad length":        "*3\r\n$1\r\na\r\n$1\r\nb\r\n$x\r\n",
+		"unbalanced quotes": "ECHO a b \"\n",
+		"skipped":           "*-1\r\n",
+		"skipped inline":    "  \n",
+		"no dollar":         "*3\r\n$1\r\na\r\n$1\r\nb\r\n!",
+	} {
+		if d := (&Decoder{Limits: DefaultLimits()}); !collected(d, stream, func() {}) {
+			t.Errorf("%s: the buffer is still referred to", kind)
+		}
+	}
+}
+
 func TestDecode_ShrinksScratch(t *testing.T) {
 	many := []byte("*50000\r\n" + strings.Repeat("$1\r\na\r\n", 50000))
 	ping := []byte("*1\r\n$4\r\nPING\r\n")
