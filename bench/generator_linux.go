@@ -450,6 +450,7 @@ func (s *sample) spent(a, b snapshot) {
 	s.UserSeconds = (b.user - a.user).Seconds()
 	s.SystemSeconds = (b.system - a.system).Seconds()
 	s.ContextSwitches = switchesBetween(a.switches, b.switches)
+	s.TCPPressures = b.pressures - a.pressures
 	s.RSSBytes = b.rssBytes
 	s.RSSGrowthBytes = b.rssBytes - a.rssBytes
 	if s.Seconds > 0 {

@@ -151,6 +151,33 @@ func parseMachineTimes(b []byte) (busy, steal time.Duration, err error) {
 	return v[0] + v[1] + v[2] + v[5] + v[6], v[7], nil
 }
 
+// parseNetstat returns one of the TcpExt counters of /proc/net/netstat, where
+// a line of names precedes a line of values.
+func parseNetstat(b []byte, counter string) (int64, error) {
+	const prefix = "TcpExt:"
+	var names []string
+	for line := range strings.Lines(string(b)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] != prefix {
+			continue
+		}
+		if names == nil {
+			names = fields
+			continue
+		}
+		for i, name := range names {
+			if name == counter && i < len(fields) {
+				n, err := strconv.ParseInt(fields[i], 10, 64)
+				if err != nil {
+					return 0, fmt.Errorf("network counter %s: %w", counter, err)
+				}
+				return n, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("network counter %s: %w", counter, errMalformed)
+}
+
 // A snapshot is what the machine, the server and the generator had used at one
 // moment.
 type snapshot struct {
@@ -161,12 +188,13 @@ type snapshot struct {
 	busy, steal  time.Duration // of the machine, to clockTick
 	switches     map[string]int64
 	rssBytes     int64
+	pressures    int64 // times the kernel ran short of memory for TCP
 }
 
 // takeSnapshot reads the counters of the server pid and of this process.
 func takeSnapshot(pid int) (snapshot, error) {
 	s := snapshot{at: time.Now()}
-	var errs [6]error
+	var errs [7]error
 	s.server, errs[0] = processCPU(pid)
 	s.generator, errs[1] = processCPU(os.Getpid())
 	s.user, s.system, errs[2] = processTimes(pid)
@@ -177,5 +205,10 @@ func takeSnapshot(pid int) (snapshot, error) {
 		s.busy, s.steal, err = parseMachineTimes(b)
 	}
 	errs[5] = err
+	b, err = os.ReadFile("/proc/net/netstat")
+	if err == nil {
+		s.pressures, err = parseNetstat(b, "TCPMemoryPressures")
+	}
+	errs[6] = err
 	return s, errors.Join(errs[:]...)
 }

@@ -51,6 +51,18 @@ func TestParseMachineTimes(t *testing.T) {
 	}
 }
 
+func TestParseNetstat(t *testing.T) {
+	const text = "IpExt: TCPMemoryPressures b\nIpExt: 99 9\nTcpExt: a TCPMemoryPressures TCPMemoryPressuresChrono\nTcpExt: 1 23 4\n"
+	if got, err := parseNetstat([]byte(text), "TCPMemoryPressures"); got != 23 || err != nil {
+		t.Errorf("%d, %v, want 23", got, err)
+	}
+	for _, bad := range []string{"", "TcpExt: TCPMemoryPressures\n", "TcpExt: a TCPMemoryPressures\nTcpExt: 1\n", "TcpExt: TCPMemoryPressures\nTcpExt: x\n"} {
+		if _, err := parseNetstat([]byte(bad), "TCPMemoryPressures"); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
 func TestSwitchesBetween_ThreadsComeAndGo(t *testing.T) {
 	before := map[string]int64{"1": 10, "2": 20}
 	after := map[string]int64{"1": 15, "3": 7}

@@ -199,6 +199,9 @@ func (r *result) printNotes(w io.Writer) {
 		if foreign := s.median(func(s *sample) float64 { return s.ForeignCores + s.StealCores }); foreign > foreignLimit {
 			fmt.Fprintf(w, "  %s: others used %.2f cores meanwhile, trust only the ratios\n", s.Contender, foreign)
 		}
+		if pressures := spreadOf(s.column(func(s *sample) float64 { return float64(s.TCPPressures) })); pressures.Max > 0 {
+			fmt.Fprintf(w, "  %s: the kernel ran short of memory for sockets, repeat this alone\n", s.Contender)
+		}
 		if s.RatioFloor {
 			fmt.Fprintf(w, "  %s: a run was ended at the memory limit, the value would have become larger\n", s.Contender)
 		}
@@ -214,6 +217,8 @@ func figures(v float64) string {
 		return fmt.Sprintf("%.1f", v)
 	case v >= 1:
 		return fmt.Sprintf("%.2f", v)
+	case v >= 0.1:
+		return fmt.Sprintf("%.3f", v)
 	}
 	return fmt.Sprintf("%.3g", v)
 }

@@ -70,13 +70,16 @@ func TestResult_RatioOfNeighbours(t *testing.T) {
 
 func TestResult_Warnings(t *testing.T) {
 	quiet := []sample{{Value: 1, Seconds: 1, Ops: 100, GeneratorCores: 0.89, ForeignCores: 0.05, StealCores: 0.04}}
-	busy := []sample{{Value: 1, Seconds: 1, Ops: 100, GeneratorCores: 0.91, ForeignCores: 0.2}}
+	busy := []sample{{Value: 1, Seconds: 1, Ops: 100, GeneratorCores: 0.91, ForeignCores: 0.2, TCPPressures: 1}}
 	table := printed(t, twoContenders(workload{By: cpuPerOp}, quiet, busy))
 	if !strings.Contains(table, "≥100") || !strings.Contains(table, "peer: the generator was above 0.9 of its core") {
 		t.Errorf("a generator at its limit is not marked:\n%s", table)
 	}
 	if !strings.Contains(table, "peer: others used 0.20 cores") {
 		t.Errorf("a disturbed run is not marked:\n%s", table)
+	}
+	if !strings.Contains(table, "peer: the kernel ran short") {
+		t.Errorf("memory pressure is not marked:\n%s", table)
 	}
 	if strings.Contains(table, "broker: ") || strings.Count(table, "≥") != 1 {
 		t.Errorf("a quiet run is marked:\n%s", table)

@@ -29,6 +29,10 @@ type sample struct {
 	ForeignCores   float64 `json:"foreign_cores"`
 	StealCores     float64 `json:"steal_cores"`
 
+	// TCPPressures is how often the kernel ran short of memory for sockets
+	// meanwhile, which slows all of them down.
+	TCPPressures int64 `json:"tcp_memory_pressures,omitempty"`
+
 	// From sending one message until its last receiver has it.
 	P50Micros float64 `json:"p50_us,omitempty"`
 	P99Micros float64 `json:"p99_us,omitempty"`
