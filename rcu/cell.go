@@ -1,4 +1,3 @@
-// INTERIM so that others can build: the owner of this room replaces and deletes this file.
 package rcu
 
 import "sync/atomic"

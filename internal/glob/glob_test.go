@@ -1,0 +1,213 @@
+package glob
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMatch_AgreesWithRealServers plays patterns and names whose answers were
+// observed on redis 7.0.15, redis 8.0.6 and valkey 9.1.2 (x86-64).
+func TestMatch_AgreesWithRealServers(t *testing.T) {
+	data, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v struct {
+		ChannelsHex []string `json:"channels_hex"`
+		Patterns    []struct {
+			PatternHex string   `json:"pattern_hex"`
+			MatchHex   []string `json:"match_hex"`
+		}
+	}
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	unhex := func(s string) string {
+		b, err := hex.DecodeString(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	checked := 0
+	for _, p := range v.Patterns {
+		pattern := unhex(p.PatternHex)
+		want := map[string]bool{}
+		for _, m := range p.MatchHex {
+			want[m] = true
+		}
+		for _, c := range v.ChannelsHex {
+			name := unhex(c)
+			checked++
+			if got := Match(pattern, name); got != want[c] {
+				t.Errorf("Match(%q, %q) = %v, want %v", pattern, name, got, want[c])
+			}
+			checkLiterals(t, pattern, name)
+		}
+	}
+	if checked < 364*110 {
+		t.Errorf("only %d pairs were checked", checked)
+	}
+}
+
+// checkLiterals checks the contract of Literals for one pair.
+func checkLiterals(t *testing.T, pattern, name string) {
+	t.Helper()
+	prefix, suffix, shape := Literals(pattern)
+	has := len(name) >= len(prefix)+len(suffix) && strings.HasPrefix(name, prefix) && strings.HasSuffix(name, suffix)
+	got := Match(pattern, name)
+	if got && !has {
+		t.Errorf("%q matches %q without its literals %q, %q", pattern, name, prefix, suffix)
+	}
+	switch shape {
+	case Exact:
+		if got != (name == prefix) {
+			t.Errorf("%q is called exact for %q, but Match(%q) = %v", pattern, prefix, name, got)
+		}
+	case Affix:
+		if got != (has && name != "") {
+			t.Errorf("%q is called %q*%q, but Match(%q) = %v", pattern, prefix, suffix, name, got)
+		}
+	}
+}
+
+func TestMatch_StarGroups(t *testing.T) {
+	for _, tc := range []struct {
+		groups int
+		want   bool
+	}{{1, true}, {999, true}, {1000, true}, {1001, false}, {5000, false}} {
+		pattern, name := strings.Repeat("*a", tc.groups), strings.Repeat("a", tc.groups)
+		if got := Match(pattern, name); got != tc.want {
+			t.Errorf("%d star groups: %v, want %v", tc.groups, got, tc.want)
+		}
+	}
+	if !Match(strings.Repeat("*", 5000)+"a", "xa") {
+		t.Error("a run of stars counts as more than one group")
+	}
+}
+
+func TestMatchFold(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, name string
+		want          bool
+	}{
+		{"MaxClients", "maxclients", true},
+		{"*BUFFER*", "client-output-buffer-limit", true},
+		{"[A-C]x", "bX", true},
+		{"[a-c]x", "BX", true},
+		{"?IND", "bind", true},
+		{"bin\\D", "BIND", true},
+		{"bind", "bint", false},
+	} {
+		if got := MatchFold(tc.pattern, tc.name); got != tc.want {
+			t.Errorf("MatchFold(%q, %q) = %v, want %v", tc.pattern, tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestLiterals(t *testing.T) {
+	for _, tc := range []struct {
+		pattern, prefix, suffix string
+		shape                   Shape
+	}{
+		{"", "", "", Exact},
+		{"news", "news", "", Exact},
+		{"news.*", "news.", "", Affix},
+		{"*.log", "", ".log", Affix},
+		{"a*b", "a", "b", Affix},
+		{"a***b", "a", "b", Affix},
+		{"*", "", "", Affix},
+		{"a*b*c", "a", "c", Complex},
+		{"a?b", "a", "b", Complex},
+		{"a[xy]b", "a", "b", Complex},
+		{"a[xy", "a", "", Complex},
+		{"a*[b]", "a", "", Complex},
+		{"a\\*b", "a*b", "", Exact},
+		{"a\\*b*c\\?d", "a*b", "c?d", Affix},
+		{"a\\", "a\\", "", Exact},
+		{"*\\", "", "\\", Affix},
+		{"a*?b", "a", "b", Complex},
+		{"a?*b", "a", "b", Complex},
+		{"*a*", "", "", Complex},
+		{"[", "", "", Complex},
+	} {
+		prefix, suffix, shape := Literals(tc.pattern)
+		if prefix != tc.prefix || suffix != tc.suffix || shape != tc.shape {
+			t.Errorf("Literals(%q) = %q, %q, %d; want %q, %q, %d",
+				tc.pattern, prefix, suffix, shape, tc.prefix, tc.suffix, tc.shape)
+		}
+	}
+}
+
+// reference is the recursive definition that Redis's matcher began as. It is
+// exponential, so inputs are kept short.
+func reference(p, s string) bool {
+	if p == "" {
+		return s == ""
+	}
+	if p[0] == '*' {
+		for i := 0; i <= len(s); i++ {
+			if reference(p[1:], s[i:]) {
+				return true
+			}
+		}
+		return false
+	}
+	if s == "" {
+		return false
+	}
+	n, ok := matchOne(p, s[0], false)
+	return ok && reference(p[n:], s[1:])
+}
+
+func FuzzMatch(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"a*b*c", "aXbYc"}, {"[^a-]", "b"}, {"[z-a]x*", "mx"}, {"\\", "\\"}, {"*[", "x"},
+		{"[\\]]*", "]"}, {"", ""}, {"*", ""}, {"[a-\xff]", "\xfe"}, {"**a?*", "ba1"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, pattern, name string) {
+		if len(pattern) > 14 || len(name) > 14 {
+			// Long inputs must not panic or take long; their answers are not compared.
+			Match(pattern, name)
+			checkLiterals(t, pattern, name)
+			return
+		}
+		want := reference(pattern, name)
+		if name == "" {
+			want = pattern == ""
+		}
+		if got := Match(pattern, name); got != want {
+			t.Errorf("Match(%q, %q) = %v, want %v", pattern, name, got, want)
+		}
+		checkLiterals(t, pattern, name)
+	})
+}
+
+func TestMatch_DoesNotAllocate(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { Match("news.*.[a-c]?", "news.sport.b1") }); n != 0 {
+		t.Errorf("Match allocates %v times", n)
+	}
+}
+
+func BenchmarkMatch(b *testing.B) {
+	for _, bm := range []struct{ name, pattern, subject string }{
+		{"prefix", "news.sport.*", "news.sport.football.1"},
+		{"miss", "pat0000001.*", "ch0000001"},
+		{"class", "news.[a-z]*.?", "news.sport.1"},
+		{"worst=4KiBx64KiB", strings.Repeat("*a", 2000) + "b", strings.Repeat("a", 64<<10)},
+		{"worst=classes", "*" + strings.Repeat("[ab]", 1000) + "c*", strings.Repeat("a", 64<<10)},
+		{"worst=fewStars", "*" + strings.Repeat("a", 4000) + "b", strings.Repeat("a", 64<<10)},
+	} {
+		b.Run(bm.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Match(bm.pattern, bm.subject)
+			}
+		})
+	}
+}
