@@ -36,9 +36,9 @@ func (l *Loop) deliverFrom(b *batch) (done bool) {
 	targets := b.targets[l.id]
 	for ; l.cursor.run < len(targets); l.cursor.run++ {
 		r := &b.runs[targets[l.cursor.run]]
-		chunks := r.list.Part(l.id).Chunks()
-		for ; l.cursor.chunk < len(chunks); l.cursor.chunk++ {
-			subs := chunks[l.cursor.chunk]
+		part := r.list.Part(l.id)
+		for ; l.cursor.chunk < part.Chunks(); l.cursor.chunk++ {
+			subs := part.Chunk(l.cursor.chunk)
 			for ; l.cursor.slot < len(subs); l.cursor.slot++ {
 				sub := subs[l.cursor.slot]
 				// A subscription that is no longer live has been acked as gone

@@ -123,6 +123,7 @@ func (l *Loop) consume(s *Session, data []byte) {
 		l.group.cfg.EndRun(l)
 	}
 	if s.state != open {
+		l.partial.Reset()
 		l.dropInput(s)
 		return
 	}
@@ -143,7 +144,9 @@ func (l *Loop) keep(s *Session, data []byte, pos int) {
 			return
 		}
 		in := s.in
-		in.buf = in.buf[:copy(in.buf, rest)]
+		if pos > 0 {
+			in.buf = in.buf[:copy(in.buf, rest)]
+		}
 		if len(in.buf) > l.group.cfg.QueryBufferBytes {
 			l.stats.QueryLimitDisconnects++
 			l.doom(s, CloseByQueryLimit)
@@ -203,6 +206,7 @@ func (l *Loop) dropInput(s *Session) {
 	}
 	s.in = nil
 	if cap(in.buf) > pooledInputBytes || len(l.inputs) >= maxPooledInputs {
+		l.decoder.Release() // its last arguments may be views of the buffer
 		return
 	}
 	in.buf = in.buf[:0]

@@ -1,0 +1,182 @@
+package channelstore
+
+import (
+	"github.com/puzpuzpuz/xsync/v3"
+
+	"broker/internal/glob"
+	"broker/rcu"
+)
+
+// maxLiteral is how many bytes of a pattern's literal prefix and suffix the
+// index tells apart. It bounds what one probe hashes; names that differ only
+// beyond it share a bucket and are told apart by matching.
+const maxLiteral = 64
+
+// A patternIndex finds the patterns that can match a channel.
+//
+// Patterns lie in buckets by the literal text they begin and end with. The
+// lengths of those two texts are the pattern's shape. A look-up makes one hash
+// probe for each shape that exists and fits into the channel's name: it takes
+// that many bytes from the name's front and back and asks for the bucket.
+// Patterns with other texts are never looked at.
+//
+// Real sets of patterns have a handful of shapes (news.*, user:12345:*,
+// *.log). The worst case is an adversary who makes one pattern of every shape:
+// a name of n bytes then costs (n+1)(n+2)/2 probes, at most 65*65, which is
+// less than looking at all those patterns. Patterns without literal text at
+// either end share one bucket and cost a match each, as in Redis.
+//
+// Readers take no lock. All writes are made by the holder of the control mutex.
+type patternIndex[T any] struct {
+	buckets *xsync.MapOf[literals, *bucket[T]]
+	shapes  rcu.Cell[[]shape] // nil when there is no pattern
+
+	// Guarded by the control mutex: patterns by shape.
+	patternsOf map[shape]int
+}
+
+// literals are the texts that a bucket's patterns begin and end with.
+type literals struct{ prefix, suffix string }
+
+// A shape is the lengths of a pattern's literals.
+type shape struct{ prefix, suffix int }
+
+// A bucket holds the patterns with the same literals.
+type bucket[T any] struct {
+	patterns rcu.Cell[vector[*pattern[T]]]
+}
+
+// A pattern is what the index knows of an entry.
+type pattern[T any] struct {
+	// Immutable.
+	entry *entry[T]
+	key   literals
+	test  test
+	exact string // the only name it matches, for testExact
+
+	// Guarded by the control mutex: its position in the bucket.
+	position int
+}
+
+// test is how a pattern is told to match a name that has its literals.
+type test uint8
+
+const (
+	testMatch test = iota // glob.Match decides
+	testNone              // any name with the literals matches, but the empty one
+	testExact             // one name matches
+)
+
+func newPattern[T any](e *entry[T]) *pattern[T] {
+	prefix, suffix, shape := glob.Literals(e.name)
+	p := &pattern[T]{
+		entry: e,
+		key:   literals{prefix[:min(len(prefix), maxLiteral)], suffix[max(0, len(suffix)-maxLiteral):]},
+	}
+	whole := p.key == literals{prefix, suffix}
+	switch {
+	case shape == glob.Exact:
+		p.test, p.exact = testExact, prefix
+	case shape == glob.Affix && whole:
+		p.test = testNone
+	}
+	return p
+}
+
+func (p *pattern[T]) matches(channel string) bool {
+	switch p.test {
+	case testNone:
+		return channel != ""
+	case testExact:
+		return channel == p.exact
+	}
+	return glob.Match(p.entry.name, channel)
+}
+
+func newPatternIndex[T any]() patternIndex[T] {
+	return patternIndex[T]{
+		buckets:    xsync.NewMapOf[literals, *bucket[T]](),
+		patternsOf: map[shape]int{},
+	}
+}
+
+// match appends the lists of the patterns that match channel.
+func (x *patternIndex[T]) match(channel string, dst []*List[T]) []*List[T] {
+	shapes := x.shapes.Load()
+	if shapes == nil {
+		return dst
+	}
+	for _, s := range *shapes {
+		if s.prefix+s.suffix > len(channel) {
+			continue
+		}
+		b, ok := x.buckets.Load(literals{channel[:s.prefix], channel[len(channel)-s.suffix:]})
+		if !ok {
+			continue
+		}
+		v := b.patterns.Load()
+		for i := range v.chunks() {
+			for _, p := range v.chunk(i) {
+				if p.matches(channel) {
+					if l := p.entry.current(); l != nil {
+						dst = append(dst, l)
+					}
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// add puts p into its bucket. The caller holds the control mutex.
+func (x *patternIndex[T]) add(p *pattern[T]) {
+	b, ok := x.buckets.Load(p.key)
+	next := vector[*pattern[T]]{}
+	if ok {
+		next = *b.patterns.Load()
+	} else {
+		b = &bucket[T]{}
+	}
+	p.position = next.len()
+	next = next.push(p)
+	b.patterns.Install(&next)
+	if !ok {
+		x.buckets.Store(p.key, b)
+	}
+	s := shape{len(p.key.prefix), len(p.key.suffix)}
+	if x.patternsOf[s]++; x.patternsOf[s] == 1 {
+		x.installShapes()
+	}
+}
+
+// remove takes p out of its bucket. The caller holds the control mutex.
+func (x *patternIndex[T]) remove(p *pattern[T]) {
+	b, _ := x.buckets.Load(p.key)
+	next, last, moved := b.patterns.Load().remove(p.position)
+	if moved {
+		last.position = p.position
+	}
+	b.patterns.Install(&next)
+	if next.len() == 0 {
+		x.buckets.Delete(p.key)
+	}
+	s := shape{len(p.key.prefix), len(p.key.suffix)}
+	if x.patternsOf[s]--; x.patternsOf[s] == 0 {
+		delete(x.patternsOf, s)
+		x.installShapes()
+	}
+}
+
+// installShapes makes the set of shapes that exist current. There are at most
+// 65*65 of them, whatever the number of patterns.
+func (x *patternIndex[T]) installShapes() {
+	if len(x.patternsOf) == 0 {
+		x.shapes.Install(nil)
+		return
+	}
+	next := make([]shape, 0, len(x.patternsOf))
+	for s := range x.patternsOf {
+		next = append(next, s)
+	}
+	x.shapes.Install(&next)
+}

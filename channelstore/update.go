@@ -1,0 +1,170 @@
+package channelstore
+
+import "strings"
+
+// A request is an update that could not be made at once: its goroutine waits
+// for the control mutex.
+type request[T any] struct {
+	// Immutable.
+	older *request[T] // in Store.waiting
+	kind  Kind
+	shard int
+	owner T
+	names [][]byte           // to subscribe to
+	leave []*Subscription[T] // or to remove
+
+	// Guarded by the control mutex.
+	joined []*Subscription[T]
+	done   bool
+}
+
+// Subscribe adds a subscription of owner, in shard, to each of names and
+// appends them to dst in that order. names must be distinct, and owner must
+// not be subscribed to any of them. Their bytes are not kept. When it returns,
+// every later Find and Match shows the subscriptions.
+//
+// Cost per name: O(1) amortised, however many subscriptions and names exist.
+func (st *Store[T]) Subscribe(kind Kind, shard int, owner T, names [][]byte, dst []*Subscription[T]) []*Subscription[T] {
+	if len(names) == 0 {
+		return dst
+	}
+	if st.mu.TryLock() {
+		defer st.mu.Unlock()
+		st.applyWaiting()
+		for _, name := range names {
+			dst = append(dst, st.join(kind, shard, owner, name))
+		}
+		st.installTouched()
+		return dst
+	}
+	r := &request[T]{kind: kind, shard: shard, owner: owner, names: names, joined: dst}
+	st.wait(r)
+	return r.joined
+}
+
+// Unsubscribe removes subs. When it returns, no later Find or Match shows
+// them; lists that were loaded before still do. Each must have come from
+// Subscribe of this store and may be removed once.
+func (st *Store[T]) Unsubscribe(subs []*Subscription[T]) {
+	if len(subs) == 0 {
+		return
+	}
+	if st.mu.TryLock() {
+		defer st.mu.Unlock()
+		st.applyWaiting()
+		for _, sub := range subs {
+			st.leave(sub)
+		}
+		st.installTouched()
+		return
+	}
+	st.wait(&request[T]{leave: subs})
+}
+
+// wait queues r and returns when it is done: by whoever holds the control
+// mutex next, or by this goroutine with all others that wait. So updates that
+// wait for each other are squashed: a name that many of them touch gets one
+// new list.
+func (st *Store[T]) wait(r *request[T]) {
+	for {
+		r.older = st.waiting.Load()
+		if st.waiting.CompareAndSwap(r.older, r) {
+			break
+		}
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if !r.done {
+		st.applyWaiting()
+		st.installTouched()
+	}
+}
+
+// applyWaiting makes the updates that wait, oldest first, without installing
+// them; installTouched must follow before mu is released. The caller holds mu.
+func (st *Store[T]) applyWaiting() {
+	if st.waiting.Load() == nil {
+		return
+	}
+	var oldest *request[T]
+	for r := st.waiting.Swap(nil); r != nil; {
+		older := r.older
+		r.older = oldest
+		oldest, r = r, older
+	}
+	for r := oldest; r != nil; r = r.older {
+		for _, name := range r.names {
+			r.joined = append(r.joined, st.join(r.kind, r.shard, r.owner, name))
+		}
+		for _, sub := range r.leave {
+			st.leave(sub)
+		}
+		r.done = true
+	}
+}
+
+// join adds one subscription to its name's draft. The caller holds mu.
+func (st *Store[T]) join(kind Kind, shard int, owner T, name []byte) *Subscription[T] {
+	e, ok := st.index[kind].Load(view(name))
+	if !ok {
+		e = &entry[T]{name: strings.Clone(view(name)), kind: kind}
+		if kind == Patterns {
+			e.pattern = newPattern(e)
+		}
+		// Readers may find it at once; until the install it has no list.
+		st.index[kind].Store(e.name, e)
+	}
+	sub := &Subscription[T]{Owner: owner, entry: e, shard: int32(shard)}
+	st.draftOf(e).join(sub)
+	st.total[kind].Add(1)
+	return sub
+}
+
+// leave removes one subscription from its name's draft. The caller holds mu.
+func (st *Store[T]) leave(sub *Subscription[T]) {
+	st.draftOf(sub.entry).leave(sub)
+	st.total[sub.entry.kind].Add(-1)
+}
+
+func (st *Store[T]) draftOf(e *entry[T]) *List[T] {
+	if e.draft == nil {
+		e.draft = e.list.Load().next(e)
+		st.touched = append(st.touched, e)
+	}
+	return e.draft
+}
+
+// installTouched makes the drafts current, one install per name, and takes
+// names without subscriptions out of the index. The caller holds mu.
+func (st *Store[T]) installTouched() {
+	for i, e := range st.touched {
+		st.touched[i] = nil
+		before := e.current() != nil
+		after := e.draft.total > 0
+		// A pattern is findable before its list is there and until after it is
+		// empty; Match passes over entries without a list.
+		if after && !before {
+			st.names[e.kind].Add(1)
+			if e.pattern != nil {
+				st.patterns.add(e.pattern)
+			}
+		}
+		e.list.Install(e.draft)
+		e.draft = nil
+		st.installs++
+		if after {
+			continue
+		}
+		st.index[e.kind].Delete(e.name)
+		if before {
+			st.names[e.kind].Add(-1)
+			if e.pattern != nil {
+				st.patterns.remove(e.pattern)
+			}
+		}
+	}
+	if cap(st.touched) > 4096 {
+		st.touched = nil
+	}
+	st.touched = st.touched[:0]
+}

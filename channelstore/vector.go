@@ -1,0 +1,99 @@
+package channelstore
+
+// chunkSize is the length of a full chunk. A removal copies one chunk and one
+// pointer per chunk; both are near their minimum for lists of 5,000 to 100,000
+// elements.
+const chunkSize = 128
+
+// A vector is a persistent sequence: push and remove return the next version
+// and leave every earlier one as it was, sharing all chunks that do not change.
+//
+// A push usually writes one slot of an array that earlier versions refer to.
+// That keeps them as they were, because the slot lies behind the length of
+// every version that shares the array:
+//
+//   - History is linear: the one writer pushes to the newest version only, so
+//     a slot is written by one push.
+//   - A removal that makes a slice shorter also cuts its capacity, so that the
+//     next push cannot write a slot which an older, longer version shows: it
+//     has to copy first.
+//
+// The zero value is the empty vector.
+type vector[E any] struct {
+	full []*[chunkSize]E // the chunks before the tail
+	tail []E             // the last elements; empty only in an empty vector
+}
+
+func (v *vector[E]) len() int { return len(v.full)*chunkSize + len(v.tail) }
+
+// chunks returns the number of slices that hold the elements, in order.
+func (v *vector[E]) chunks() int {
+	if len(v.tail) == 0 {
+		return 0
+	}
+	return len(v.full) + 1
+}
+
+func (v *vector[E]) chunk(i int) []E {
+	if i < len(v.full) {
+		return v.full[i][:]
+	}
+	return v.tail
+}
+
+// push appends e.
+func (v vector[E]) push(e E) vector[E] {
+	if len(v.tail) == chunkSize {
+		v.full = append(v.full, (*[chunkSize]E)(v.tail))
+		v.tail = nil
+	}
+	if len(v.tail) == cap(v.tail) {
+		// Small lists stay small, large ones grow by whole chunks.
+		size := min(max(2*len(v.tail), 1), chunkSize)
+		if len(v.full) > 0 {
+			size = chunkSize
+		}
+		grown := make([]E, len(v.tail), size)
+		copy(grown, v.tail)
+		v.tail = grown
+	}
+	v.tail = append(v.tail, e)
+	return v
+}
+
+// remove deletes the element at position i by moving the last element there,
+// which it returns; moved is false when the last element itself is deleted.
+func (v vector[E]) remove(i int) (next vector[E], last E, moved bool) {
+	end := len(v.tail) - 1
+	last = v.tail[end]
+	c, slot := i/chunkSize, i%chunkSize
+	switch {
+	case c < len(v.full):
+		chunk := *v.full[c]
+		chunk[slot] = last
+		full := make([]*[chunkSize]E, len(v.full))
+		copy(full, v.full)
+		full[c] = &chunk
+		v.full = full
+		v.tail = v.tail[:end:end]
+		moved = true
+	case slot < end:
+		tail := make([]E, end, cap(v.tail))
+		copy(tail, v.tail)
+		tail[slot] = last
+		v.tail = tail
+		moved = true
+	default:
+		v.tail = v.tail[:end:end]
+	}
+	if len(v.tail) > 0 {
+		return v, last, moved
+	}
+	n := len(v.full)
+	if n == 0 {
+		return vector[E]{}, last, moved
+	}
+	v.tail = v.full[n-1][:]
+	v.full = v.full[: n-1 : n-1]
+	return v, last, moved
+}
