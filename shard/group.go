@@ -209,12 +209,7 @@ func Gather[R any](s *Session, collect func(*Loop) R, done func([]R)) {
 				if waiting > 0 || s.state == closed {
 					return
 				}
-				l.current = s
-				s.suspended = false
-				done(results)
-				if !s.suspended {
-					l.enqueue(s)
-				}
+				s.resumeAfter(func() { done(results) })
 			})
 		})
 	}

@@ -114,6 +114,8 @@ func (b *testBroker) handle(s *Session, args [][]byte) {
 			}
 			s.Reply().Int(total)
 		})
+	case "COUNTPANIC":
+		Gather(s, func(*Loop) int { return 0 }, func([]int) { panic("asked for") })
 	case "PANIC":
 		panic("asked for")
 	default:

@@ -335,13 +335,13 @@ func (l *Loop) takeInbox() {
 }
 
 func (l *Loop) runPost(run func(*Loop)) {
-	current := l.current // not nil inside a command that settles
+	outer := l.current // not nil inside a command that settles
+	l.current = nil
 	defer func() {
 		if r := recover(); r != nil {
-			l.current = nil
 			l.blame(r)
 		}
-		l.current = current
+		l.current = outer
 	}()
 	run(l)
 }

@@ -198,6 +198,11 @@ func TestLoop_ManyNamesTakeSeveralTurns(t *testing.T) {
 }
 
 func TestLoop_PanicEndsOneSession(t *testing.T) {
+	t.Run("in a command", func(t *testing.T) { testPanicEndsOneSession(t, "PANIC") })
+	t.Run("after a gather", func(t *testing.T) { testPanicEndsOneSession(t, "COUNTPANIC") })
+}
+
+func testPanicEndsOneSession(t *testing.T, command string) {
 	inBubble(t, func(t *testing.T, shards int) {
 		b := newTestBroker(t, shards)
 		var all []*testClient
@@ -209,7 +214,7 @@ func TestLoop_PanicEndsOneSession(t *testing.T) {
 			c.send("SUB news")
 		}
 		synctest.Wait()
-		bad.send("PANIC", "PING")
+		bad.send(command, "PING")
 		synctest.Wait()
 		if !bad.isClosed() {
 			t.Error("the session that paniced is still open")

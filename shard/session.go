@@ -147,15 +147,19 @@ func (s *Session) CloseAfterReply() { s.loop.finish(s, CloseByCommand) }
 // anything more.
 func (s *Session) CloseNow() { s.loop.doom(s, CloseByCommand) }
 
-// suspend stops the session's commands until resume; the rest of what was
+// suspend stops the session's commands until resumeAfter; the rest of what was
 // read waits.
 func (s *Session) suspend() { s.suspended = true }
 
-// resume lets a suspended session go on, in the loop's next turn at the
-// latest.
-func (s *Session) resume() {
+// resumeAfter ends a suspension with f, and lets the session's commands go on
+// unless f has suspended it again. A panic in f is the session's.
+func (s *Session) resumeAfter(f func()) {
+	s.loop.current = s
 	s.suspended = false
-	s.loop.enqueue(s)
+	f()
+	if !s.suspended {
+		s.loop.enqueue(s)
+	}
 }
 
 // Info is a snapshot of a session for people.

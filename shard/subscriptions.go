@@ -288,13 +288,12 @@ func (s *Session) leave(held []*channelstore.Subscription[*Session], done, keep 
 
 	waited := false
 	finish := func() {
-		if s.state == closed {
-			return
-		}
-		s.suspended = false // done may suspend it again
-		done()
-		if waited && !s.suspended {
-			l.enqueue(s)
+		switch {
+		case s.state == closed:
+		case waited:
+			s.resumeAfter(done)
+		default:
+			done()
 		}
 	}
 	if !l.afterGrace(finish) {
