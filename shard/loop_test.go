@@ -493,3 +493,50 @@ func TestGroup_ShutdownGivesUpAtItsDeadline(t *testing.T) {
 		p.close()
 	})
 }
+
+// TestLoop_PanicWhileDelivering spoils one subscriber's state: the others get
+// the message all the same.
+func TestLoop_PanicWhileDelivering(t *testing.T) {
+	inBubble(t, func(t *testing.T, shards int) {
+		b := newTestBroker(t, shards)
+		var subs []*testClient
+		for range 24 {
+			c := b.dial()
+			c.send("SUB news")
+			subs = append(subs, c)
+		}
+		p := b.dial()
+		synctest.Wait()
+		b.group.Each(func(l *Loop) {
+			for i, s := range l.sessions {
+				if i == len(l.sessions)/2 && s.Subscribed() {
+					s.loop = nil
+				}
+			}
+		})
+		p.send("PUB news one", "PUB news two")
+		synctest.Wait()
+		p.take()
+		got, lost := 0, 0
+		for _, c := range subs {
+			switch c.take() {
+			case ack("subscribe", "news", 1) + message("news", "one") + message("news", "two"):
+				got++
+			default:
+				lost++
+				if !c.isClosed() {
+					t.Error("a session that paniced is still open")
+				}
+			}
+		}
+		if lost != shards {
+			t.Errorf("%d subscribers lost their messages, %d were spoilt", lost, shards)
+		}
+		p.send("PUB news three")
+		expect(t, p, number(got))
+		for _, c := range append(subs, p) {
+			c.close()
+		}
+		b.stop()
+	})
+}
