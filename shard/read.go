@@ -90,10 +90,7 @@ func (l *Loop) consume(s *Session, data []byte) {
 	if s.in != nil {
 		partial = &s.in.partial
 	}
-	var replied int64
-	if s.out != nil {
-		replied = -s.out.pending()
-	}
+	handle := l.group.cfg.Handle
 	pos, commands := 0, 0
 	for pos < len(data) {
 		args, n, err := l.decoder.Decode(partial, data[pos:])
@@ -109,12 +106,12 @@ func (l *Loop) consume(s *Session, data []byte) {
 		if len(args) == 0 {
 			continue
 		}
-		l.group.cfg.Handle(s, args)
+		handle(s, args)
 		commands++
 		if s.state != open || s.suspended {
 			break
 		}
-		if commands >= maxCommandsPerTurn || s.out != nil && s.out.pending()+replied > maxReplyBytesPerTurn {
+		if commands >= maxCommandsPerTurn || s.out != nil && len(s.out.w.B) > maxReplyBytesPerTurn {
 			l.enqueue(s)
 			break
 		}

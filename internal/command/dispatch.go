@@ -119,7 +119,9 @@ func (c *call) fail(text string) {
 
 // NewLocal returns the state that one loop owns.
 func (d *Dispatcher) NewLocal(int) any {
-	return &local{counters: newCounters(len(d.table.rows))}
+	l := &local{counters: newCounters(len(d.table.rows))}
+	l.call.d, l.call.local = d, l
+	return l
 }
 
 // Handle runs one complete command of s on its loop. args has at least one
@@ -157,8 +159,9 @@ func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 		return
 	}
 	l.begin(loop, cmd.number)
-	l.call = call{d: d, session: s, local: l, cmd: cmd, args: args}
-	cmd.run(&l.call)
+	c := &l.call
+	c.session, c.cmd, c.args = s, cmd, args
+	cmd.run(c)
 	// Neither the session nor the buffer behind args may be kept alive until
 	// the next command comes.
 	l.call.session, l.call.args = nil, nil
