@@ -13,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // TestMain lets the test binary also be a server that the runner starts, as
@@ -21,6 +23,11 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && (os.Args[1] == "--port" || os.Args[1] == "--version") {
 		os.Exit(fakeMain(os.Args[1:]))
+	}
+	// A program with the race detector lingers for a second when it exits,
+	// unless told otherwise; here that is every server.
+	if err := os.Setenv("GORACE", "atexit_sleep_ms=0"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -58,6 +65,10 @@ func fakeMain(args []string) int {
 	return 0
 }
 
+// lateBy is how long a late server keeps a message, so much longer than a reply
+// takes that publishers reach their window.
+const lateBy = 20 * time.Millisecond
+
 // A fakeServer is a small pub/sub server: one goroutine per connection, one
 // lock, every message written at once. It does what the workloads ask for, or
 // what its flaw says instead.
@@ -70,6 +81,8 @@ type fakeServer struct {
 	channels map[string][]net.Conn
 	patterns map[string][]net.Conn
 	held     map[net.Conn]int
+
+	published atomic.Int64 // PUBLISH commands seen
 }
 
 func newFakeServer(l net.Listener, flaw string) *fakeServer {
@@ -79,14 +92,15 @@ func newFakeServer(l net.Listener, flaw string) *fakeServer {
 	}
 }
 
-// startFakeServer serves on a free port until the test ends.
-func startFakeServer(t *testing.T) int {
+// startFakeServer serves on a free port until the test ends, with a flaw or
+// with none.
+func startFakeServer(t *testing.T, flaw string) (*fakeServer, int) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newFakeServer(l, "")
+	s := newFakeServer(l, flaw)
 	done := make(chan struct{})
 	go func() {
 		s.accept()
@@ -96,7 +110,7 @@ func startFakeServer(t *testing.T) int {
 		_ = l.Close()
 		<-done
 	})
-	return l.Addr().(*net.TCPAddr).Port
+	return s, l.Addr().(*net.TCPAddr).Port
 }
 
 // accept serves until the listener is closed and every client is gone.
@@ -204,7 +218,21 @@ func (s *fakeServer) run(c net.Conn, args []string) []byte {
 }
 
 func (s *fakeServer) publishLocked(channel, payload string) []byte {
+	s.published.Add(1)
 	receivers := 0
+	switch conns := s.channels[channel]; s.flaw {
+	case "late": // not a flaw: it answers first and delivers when it likes
+		time.AfterFunc(lateBy, func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, c := range conns {
+				_, _ = c.Write(appendCommand(nil, "message", channel, payload))
+			}
+		})
+		fallthrough
+	case "withhold":
+		return fmt.Appendf(nil, ":%d\r\n", len(conns))
+	}
 	for _, c := range s.channels[channel] {
 		_, _ = c.Write(appendCommand(nil, "message", channel, payload))
 		receivers++

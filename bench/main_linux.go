@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -303,7 +304,29 @@ func programVersion(ctx context.Context, path string) string {
 	if err != nil || line == "" {
 		return fmt.Sprintf("version unknown (%v)", errors.Join(err, errors.New(line)))
 	}
-	return line
+	return line + programCommit(path)
+}
+
+// programCommit returns the commit a Go program was built from, as a suffix of
+// its version; of other programs it is empty.
+func programCommit(path string) string {
+	built, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	commit, modified := "", ""
+	for _, s := range built.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = ", modified"
+		}
+	}
+	if commit == "" {
+		return ""
+	}
+	return " (" + commit + modified + ", " + built.GoVersion + ")"
 }
 
 func describeMachine() (machine, error) {

@@ -48,6 +48,10 @@ func TestRESP_OwedBytes(t *testing.T) {
 	if lines != 3*strings.Count(acks, "\n") || bytes != 3*int64(len(acks)) {
 		t.Errorf("pair replies: %d lines, %d bytes, want three times %q", lines, bytes, acks)
 	}
+	// The tenth subscription's count has two digits.
+	if _, more := p.pairReplies(1, "ch", 9); more != int64(len(acks))+1 {
+		t.Errorf("pair replies beside 9 others: %d bytes, want %d", more, len(acks)+1)
+	}
 }
 
 func TestNATS_Frames(t *testing.T) {

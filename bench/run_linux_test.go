@@ -18,12 +18,14 @@ import (
 // quick is the timing of runs against the server in this process.
 var quick = timing{warm: 10 * time.Millisecond, dur: 100 * time.Millisecond, stall: 10 * time.Second, growthBytes: 1 << 40}
 
+// ownTarget is a server in this process.
+func ownTarget(port int) target { return target{port: port, pid: os.Getpid(), proto: resp{}} }
+
 // Every drive, against a server that does what it should.
 func TestMeasureRun_Drives(t *testing.T) {
 	cases := []workload{
 		{Name: "publish to nobody", Drive: drivePublish, By: cpuPerOp, Publishers: 50, Pipeline: 30, Channels: 1_000_000, PayloadBytes: 32},
 		{Name: "publish", Drive: drivePublish, By: cpuPerOp, Publishers: 5, Pipeline: 3, Channels: 2, Subscribers: 4, PayloadBytes: 32},
-		// A message is larger than the window: the publishers are parked.
 		{Name: "publish large", Drive: drivePublish, By: cpuPerDelivery, Publishers: 3, Pipeline: 1, Channels: 1, Subscribers: 2, PayloadBytes: 20 << 20},
 		{Name: "patterns", Drive: drivePublish, By: cpuPerOp, Publishers: 2, Pipeline: 5, Channels: 100, PayloadBytes: 32, Patterns: 25, PatternForm: "pat%07d.*", Matching: 10},
 		{Name: "lockstep", Drive: driveLockstep, By: latencyP50, Publishers: 1, Pipeline: 1, Channels: 1, Subscribers: 3, PayloadBytes: 32, Poll: true},
@@ -34,9 +36,13 @@ func TestMeasureRun_Drives(t *testing.T) {
 	}
 	for _, w := range cases {
 		t.Run(w.Name, func(t *testing.T) {
-			s, err := measureRun(t.Context(), w, target{port: startFakeServer(t), pid: os.Getpid(), proto: resp{}}, quick)
+			server, port := startFakeServer(t, "")
+			s, err := measureRun(t.Context(), w, ownTarget(port), quick)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if seen := server.published.Load(); w.Publishers > 0 && s.Ops > seen {
+				t.Errorf("%d operations counted, the server saw %d", s.Ops, seen)
 			}
 			if s.Ops <= 0 || s.Seconds <= 0 || s.ServerCPUSeconds <= 0 || s.RSSBytes <= 0 {
 				t.Errorf("implausible: %+v", s)
@@ -66,11 +72,48 @@ func TestMeasureRun_Drives(t *testing.T) {
 	}
 }
 
+// A server that answers but does not deliver is asked for one window of
+// messages and no more, however long the run is to be.
+func TestMeasureRun_WindowHoldsPublishersBack(t *testing.T) {
+	w := workload{Drive: drivePublish, By: cpuPerOp, Publishers: 2, Pipeline: 1, Channels: 1, Subscribers: 2, PayloadBytes: 4 << 20}
+	tm := timing{dur: time.Hour, stall: 200 * time.Millisecond}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	_, port := startFakeServer(t, "withhold")
+	_, err := measureRun(ctx, w, ownTarget(port), tm)
+	if !errors.Is(err, errSilent) {
+		t.Errorf("error %v, want that the server is silent", err)
+	}
+}
+
+// Publishers that were held back go on when the subscribers have caught up.
+func TestMeasureRun_WindowOpensAgain(t *testing.T) {
+	w := workload{Drive: drivePublish, By: cpuPerDelivery, Publishers: 2, Pipeline: 1, Channels: 1, Subscribers: 2, PayloadBytes: 4 << 20}
+	tm := timing{dur: 200 * time.Millisecond, stall: 3 * time.Second}
+	_, port := startFakeServer(t, "late")
+	s, err := measureRun(t.Context(), w, ownTarget(port), tm)
+	if err != nil || s.Deliveries == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// One by one means that a message is waited for even after its reply.
+func TestMeasureRun_LockstepWaitsForEverySubscriber(t *testing.T) {
+	w := workload{Drive: driveLockstep, By: latencyP50, Publishers: 1, Pipeline: 1, Channels: 1, Subscribers: 2, PayloadBytes: 32}
+	tm := timing{dur: time.Hour, stall: 200 * time.Millisecond}
+	_, port := startFakeServer(t, "withhold")
+	_, err := measureRun(t.Context(), w, ownTarget(port), tm)
+	if !errors.Is(err, errSilent) {
+		t.Errorf("error %v, want that the server is silent", err)
+	}
+}
+
 func TestMeasureRun_StallEndsAtTheLimit(t *testing.T) {
 	w := workload{Drive: driveStall, By: memoryGrowth, Publishers: 1, Pipeline: 1, Channels: 1, Subscribers: 1, PayloadBytes: 32, Messages: 1 << 20}
 	tm := quick
 	tm.growthBytes = -1 << 40 // reached whatever the server does
-	s, err := measureRun(t.Context(), w, target{port: startFakeServer(t), pid: os.Getpid(), proto: resp{}}, tm)
+	_, port := startFakeServer(t, "")
+	s, err := measureRun(t.Context(), w, ownTarget(port), tm)
 	if err != nil || !s.Floor || s.Ops != memoryCheckEvery {
 		t.Errorf("%+v, %v, want a floor at the first look", s, err)
 	}

@@ -205,14 +205,15 @@ func findPeers(list string) (found []contender, skipped []string, err error) {
 }
 
 // buildBroker builds the broker of the module the working directory is in and
-// returns its path in dir.
+// returns its path in dir. It asks for the commit to be recorded, whatever the
+// environment says, because the report names it.
 func buildBroker(ctx context.Context, dir string) (string, error) {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return "", fmt.Errorf("find the module: %w", err)
 	}
 	path := filepath.Join(dir, "broker")
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/broker")
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=auto", "-o", path, "./cmd/broker")
 	build.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the broker: %w: %s", err, bytes.TrimSpace(out))
