@@ -72,9 +72,37 @@ func (l *Loop) bury() {
 	l.doomed = l.doomed[:0]
 }
 
+// dropForClose takes a slice of a closing session's subscriptions out of the
+// store and reports whether none is left. A client that sees the end of its
+// connection can rely on not being counted any more.
+func (l *Loop) dropForClose(s *Session) bool {
+	n := min(len(s.subs.list), reapSlice)
+	if n == 0 || l.stopAt != 0 {
+		return true
+	}
+	cut := len(s.subs.list) - n
+	l.group.store.Unsubscribe(s.subs.list[cut:])
+	clear(s.subs.list[cut:])
+	s.subs.list, s.subs.index = s.subs.list[:cut], nil
+	if cut > 0 {
+		l.enqueue(s)
+		return false
+	}
+	return true
+}
+
 // tearDown closes the socket and lets go of everything a session holds, once.
 // The subscriptions of a session that holds many leave the store in slices.
 func (l *Loop) tearDown(s *Session) {
+	if s.Subscribed() {
+		l.stats.SubscriberSessions--
+		s.counts = [3]int32{}
+	}
+	if len(s.subs.list) > 0 {
+		l.reaping = append(l.reaping, s.subs.list)
+		s.subs = subscriptions{}
+		l.reap() // before the client can see the end
+	}
 	l.driver.remove(s)
 	last := len(l.sessions) - 1
 	l.sessions[s.index] = l.sessions[last]
@@ -88,17 +116,8 @@ func (l *Loop) tearDown(s *Session) {
 	}
 	l.dropInput(s)
 	s.next = nil
-	if s.Subscribed() {
-		l.stats.SubscriberSessions--
-		s.counts = [3]int32{}
-	}
-	if len(s.subs.list) > 0 {
-		l.reaping = append(l.reaping, s.subs.list)
-		s.subs = subscriptions{}
-	}
 	l.load.Add(-1)
 	l.group.sessions.Add(-1)
-	l.reap()
 }
 
 // reap removes the subscriptions of sessions that are gone, a slice per call.

@@ -42,7 +42,7 @@ func (l *Loop) flush(s *Session) {
 	}
 	l.driver.drained(s)
 	l.throttle(s)
-	if s.state == closing {
+	if s.state == closing && l.dropForClose(s) {
 		l.linger(s)
 	}
 }

@@ -303,6 +303,9 @@ func (l *Loop) goOn(s *Session) {
 		s.suspended = false
 		f()
 	}
+	if s.state == closing {
+		s.markDirty() // its subscriptions leave a slice per turn
+	}
 	if s.suspended || s.throttled || s.state != open || l.draining {
 		return
 	}

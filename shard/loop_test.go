@@ -304,6 +304,30 @@ func TestLoop_QuitDropsWhatFollows(t *testing.T) {
 	})
 }
 
+// TestLoop_ClosedMeansNotCounted has a subscriber of many channels quit: once
+// its client sees the end, PUBLISH does not count it.
+func TestLoop_ClosedMeansNotCounted(t *testing.T) {
+	inBubble(t, func(t *testing.T, shards int) {
+		b := newTestBroker(t, shards)
+		s, p := b.dial(), b.dial()
+		var names strings.Builder
+		for i := range 3*reapSlice + 5 {
+			fmt.Fprintf(&names, " c%d", i)
+		}
+		s.send("SUB"+names.String(), "QUIT")
+		// A connection in memory is closed in the same instant as it is seen to
+		// be, by this goroutine.
+		<-s.done
+		counted := b.group.store.Subscriptions(0)
+		if counted != 0 {
+			t.Errorf("%d subscriptions are in the store when the client sees the end", counted)
+		}
+		s.close()
+		p.close()
+		b.stop()
+	})
+}
+
 func TestLoop_GatherAnswersInOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, shards int) {
 		b := newTestBroker(t, shards)

@@ -57,6 +57,15 @@ func (o *outbox) seal() {
 	}
 }
 
+// cut closes a copy buffer that has grown large, so that what was written of it
+// can be freed.
+func (o *outbox) cut() {
+	if len(o.w.B) >= chunkBytes {
+		o.seal()
+		o.w.B, o.mark = nil, 0
+	}
+}
+
 // copyIn appends b to the copy buffer.
 func (o *outbox) copyIn(b []byte) {
 	if len(o.w.B)+len(b) > cap(o.w.B) && cap(o.w.B) >= chunkBytes {

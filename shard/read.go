@@ -125,8 +125,9 @@ func (l *Loop) consume(s *Session, data []byte) {
 		return
 	}
 	l.keep(s, data, pos)
-	if s.out != nil {
-		if pending := s.out.pending(); pending >= l.group.normalWatch {
+	if o := s.out; o != nil {
+		o.cut()
+		if pending := o.pending(); pending >= l.group.normalWatch {
 			l.checkOutput(s, pending)
 		}
 	}
