@@ -18,41 +18,35 @@ package shard
 // Loops that do not publish are never asked, so that churn without traffic
 // costs one load per shard.
 
-// afterGrace runs done on l once every publish that may have loaded a list
-// older than now has been delivered to l's inbox and taken from it. It
-// returns true when done ran before it returned; otherwise done runs in a
-// later turn. The caller has handed its own batch over.
-func (l *Loop) afterGrace(done func()) bool {
-	g := l.group
-	waiting := 0
-	for _, o := range g.loops {
+// othersQuiet reports whether no other loop may hold a list older than now:
+// the grace period that begins now is over at once.
+func (l *Loop) othersQuiet() bool {
+	for _, o := range l.group.loops {
+		if o != l && o.epoch.Load()&1 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// afterGrace runs done on l, in a later turn, once every publish that may have
+// loaded a list older than now has been delivered to l's inbox and taken from
+// it. The caller has handed its own batch over.
+func (l *Loop) afterGrace(done func()) {
+	waiting := 1
+	answer := func(*Loop) {
+		if waiting--; waiting == 0 {
+			done()
+		}
+	}
+	for _, o := range l.group.loops {
 		if o == l || o.epoch.Load()&1 == 0 {
 			continue
 		}
 		waiting++
 		// o takes its inbox only right after a hand-over, and what it handed
 		// over stands in l's inbox before the answer.
-		o.post(func(o *Loop) {
-			l.post(func(*Loop) {
-				waiting--
-				if waiting == 0 {
-					done()
-				}
-			})
-		})
+		o.post(func(*Loop) { l.post(answer) })
 	}
-	if waiting > 0 {
-		return false
-	}
-	l.takeInbox()
-	done()
-	return true
-}
-
-// settle hands the own batch over and delivers everything that other loops
-// have handed over, so that what was published before now precedes what the
-// caller is about to write.
-func (l *Loop) settle() {
-	l.handOver()
-	l.takeInbox()
+	l.post(answer) // counts for the caller, so that done never runs inside it
 }

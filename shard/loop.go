@@ -79,6 +79,7 @@ type Loop struct {
 	fresh   []bool
 	seen    map[string]struct{}
 	created []*channelstore.Subscription[*Session]
+	held    []*channelstore.Subscription[*Session]
 	leaving []*channelstore.Subscription[*Session]
 	events  []event
 }
@@ -321,7 +322,7 @@ func (l *Loop) goOn(s *Session) {
 // Within such a function it does nothing: what came later must not overtake
 // what was already taken.
 func (l *Loop) takeInbox() {
-	if l.taking {
+	if l.taking || l.inbox.empty() {
 		return
 	}
 	l.taking = true

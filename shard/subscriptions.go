@@ -2,6 +2,7 @@ package shard
 
 import (
 	"bytes"
+	"slices"
 
 	"broker/channelstore"
 	"broker/resp"
@@ -131,7 +132,9 @@ func (s *Session) subscribeSlice(kind channelstore.Kind, names [][]byte) {
 		}
 		fresh = append(fresh, isNew)
 	}
-	clear(l.seen)
+	if len(l.seen) > 0 {
+		clear(l.seen)
+	}
 
 	created := l.group.store.Subscribe(kind, l.id, s, wanted, l.created[:0])
 	for _, sub := range created {
@@ -177,23 +180,23 @@ func contains(wanted [][]byte, name []byte, seen map[string]struct{}) bool {
 // follows its frame (invariant no-late-message). The frames may have to wait
 // for a grace period; the session's later commands then wait behind it.
 func (s *Session) Unsubscribe(kind channelstore.Kind, names [][]byte) {
-	if len(names) == 0 {
-		if s.counts[kind] == 0 {
-			s.appendAck(unsubscribeVerb[kind], nil, s.ackCount(kind))
+	if len(names) > 0 {
+		now, later := cutSlice(names)
+		if len(later) == 0 {
+			s.unsubscribeSlice(kind, now, nil)
 			return
 		}
-		s.unsubscribeAll(kind)
+		later = cloneNames(later)
+		s.unsubscribeSlice(kind, now, func() {
+			s.continueWith(func() { s.Unsubscribe(kind, later) })
+		})
 		return
 	}
-	now, later := cutSlice(names)
-	if len(later) > 0 {
-		later = cloneNames(later)
+	if s.counts[kind] == 0 {
+		s.appendAck(unsubscribeVerb[kind], nil, s.ackCount(kind))
+		return
 	}
-	s.unsubscribeSlice(kind, now, func() {
-		if len(later) > 0 {
-			s.continueWith(func() { s.Unsubscribe(kind, later) })
-		}
-	})
+	s.unsubscribeAll(kind)
 }
 
 // unsubscribeAll drops all subscriptions of one kind, a slice per turn.
@@ -215,45 +218,58 @@ func (s *Session) unsubscribeAll(kind channelstore.Kind) {
 }
 
 // unsubscribeSlice drops the held ones of names; after the grace period it
-// appends the frames and calls then.
+// appends the frames and calls then, if not nil.
 func (s *Session) unsubscribeSlice(kind channelstore.Kind, names [][]byte, then func()) {
-	held := make([]*channelstore.Subscription[*Session], 0, len(names))
+	l := s.loop
+	held := l.held[:0] // held[i] is nil when names[i] is not held
 	for _, name := range names {
 		// A name that stands twice is held once: the second frame finds it gone.
-		if sub := s.subs.find(kind, name); sub != nil {
+		sub := s.subs.find(kind, name)
+		if sub != nil {
 			s.subs.remove(sub)
-			held = append(held, sub)
-		} else {
-			held = append(held, nil)
 		}
+		held = append(held, sub)
 	}
-	s.leave(held, func() {
-		for i, sub := range held {
-			if sub != nil {
-				s.forget(sub)
-			}
-			s.appendAck(unsubscribeVerb[kind], names[i], s.ackCount(kind))
+	l.held = held
+	if s.leave(held) {
+		s.ackGone(kind, names, held)
+		clear(held)
+		if then != nil {
+			then()
 		}
-		then()
-	}, func() { names = cloneNames(names) })
+		return
+	}
+	names, held = cloneNames(names), slices.Clone(held)
+	clear(l.held)
+	s.afterGrace(func() {
+		s.ackGone(kind, names, held)
+		if then != nil {
+			then()
+		}
+	})
+}
+
+// ackGone ends delivery for held and appends the frames for names.
+func (s *Session) ackGone(kind channelstore.Kind, names [][]byte, held []*channelstore.Subscription[*Session]) {
+	for i, sub := range held {
+		if sub != nil {
+			s.forget(sub)
+		}
+		s.appendAck(unsubscribeVerb[kind], names[i], s.ackCount(kind))
+	}
 }
 
 // DropSubscriptions drops everything without a frame and calls then once
 // nothing can be delivered any more.
 func (s *Session) DropSubscriptions(then func()) {
 	n := min(len(s.subs.list), sliceNames)
-	if n == 0 {
-		s.loop.settle()
-		then()
-		return
-	}
 	held := make([]*channelstore.Subscription[*Session], 0, n)
 	for range n {
 		sub := s.subs.list[len(s.subs.list)-1]
 		s.subs.remove(sub)
 		held = append(held, sub)
 	}
-	s.leave(held, func() {
+	done := func() {
 		for _, sub := range held {
 			s.forget(sub)
 		}
@@ -262,14 +278,18 @@ func (s *Session) DropSubscriptions(then func()) {
 			return
 		}
 		then()
-	}, func() {})
+	}
+	if s.leave(held) {
+		done()
+	} else {
+		s.afterGrace(done)
+	}
 }
 
-// leave removes held (nils are skipped) from the store and calls done after
-// the grace period, on the loop, unless the session was torn down meanwhile.
-// When it has to wait it suspends the session and calls keep first, while the
-// command's arguments are still valid.
-func (s *Session) leave(held []*channelstore.Subscription[*Session], done, keep func()) {
+// leave removes held (nils are skipped) from the store. It returns true when
+// delivery to them may end now: everything published before has been
+// delivered. Otherwise a grace period must pass first.
+func (s *Session) leave(held []*channelstore.Subscription[*Session]) bool {
 	l := s.loop
 	l.handOver()
 	l.leaving = l.leaving[:0]
@@ -278,29 +298,26 @@ func (s *Session) leave(held []*channelstore.Subscription[*Session], done, keep 
 			l.leaving = append(l.leaving, sub)
 		}
 	}
-	if len(l.leaving) == 0 {
-		l.takeInbox()
-		done()
-		return
-	}
-	l.group.store.Unsubscribe(l.leaving)
-	clear(l.leaving)
-
-	waited := false
-	finish := func() {
-		switch {
-		case s.state == closed:
-		case waited:
-			s.resumeAfter(done)
-		default:
-			done()
+	if len(l.leaving) > 0 {
+		l.group.store.Unsubscribe(l.leaving)
+		clear(l.leaving)
+		if !l.othersQuiet() {
+			return false
 		}
 	}
-	if !l.afterGrace(finish) {
-		waited = true
-		keep()
-		s.suspend()
-	}
+	l.takeInbox()
+	return true
+}
+
+// afterGrace suspends the session, and calls done on its loop after a grace
+// period unless the session was torn down meanwhile.
+func (s *Session) afterGrace(done func()) {
+	s.suspend()
+	s.loop.afterGrace(func() {
+		if s.state != closed {
+			s.resumeAfter(done)
+		}
+	})
 }
 
 // forget ends delivery for a subscription that has left the store.
