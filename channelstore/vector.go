@@ -12,11 +12,11 @@ const chunkSize = 128
 // That keeps them as they were, because the slot lies behind the length of
 // every version that shares the array:
 //
-//   - History is linear: the one writer pushes to the newest version only, so
-//     a slot is written by one push.
-//   - A removal that makes a slice shorter also cuts its capacity, so that the
-//     next push cannot write a slot which an older, longer version shows: it
-//     has to copy first.
+//   - History is linear: the one writer derives each version from the newest,
+//     so a slot is written by one push.
+//   - A removal copies whatever it makes shorter. So a push never writes a slot
+//     which an older, longer version shows, and no array keeps an element alive
+//     that the newest version has no more.
 //
 // The zero value is the empty vector.
 type vector[E any] struct {
@@ -67,33 +67,41 @@ func (v vector[E]) remove(i int) (next vector[E], last E, moved bool) {
 	end := len(v.tail) - 1
 	last = v.tail[end]
 	c, slot := i/chunkSize, i%chunkSize
-	switch {
-	case c < len(v.full):
+	inTail := c == len(v.full)
+	if !inTail || end == 0 {
+		v.full = append(make([]*[chunkSize]E, 0, len(v.full)), v.full...)
+	}
+	if !inTail {
 		chunk := *v.full[c]
 		chunk[slot] = last
-		full := make([]*[chunkSize]E, len(v.full))
-		copy(full, v.full)
-		full[c] = &chunk
-		v.full = full
-		v.tail = v.tail[:end:end]
-		moved = true
-	case slot < end:
-		tail := make([]E, end, cap(v.tail))
-		copy(tail, v.tail)
-		tail[slot] = last
-		v.tail = tail
-		moved = true
-	default:
-		v.tail = v.tail[:end:end]
+		v.full[c] = &chunk
 	}
-	if len(v.tail) > 0 {
+	moved = !inTail || slot < end
+	if end > 0 {
+		tail := make([]E, end, v.tailSize(end))
+		copy(tail, v.tail)
+		if inTail && moved {
+			tail[slot] = last
+		}
+		v.tail = tail
 		return v, last, moved
 	}
-	n := len(v.full)
-	if n == 0 {
+	n := len(v.full) - 1
+	if n < 0 {
 		return vector[E]{}, last, moved
 	}
-	v.tail = v.full[n-1][:]
-	v.full = v.full[: n-1 : n-1]
+	v.tail = v.full[n][:]
+	v.full[n] = nil
+	v.full = v.full[:n]
 	return v, last, moved
+}
+
+// tailSize returns the capacity for a tail that shrank to n elements: what it
+// had, so that the next push need not copy, unless most of it would be unused.
+func (v *vector[E]) tailSize(n int) int {
+	size := cap(v.tail)
+	if len(v.full) == 0 && n <= size/4 {
+		size /= 2
+	}
+	return size
 }
