@@ -96,12 +96,15 @@ func (s *Session) Store() *channelstore.Store[*Session] { return s.loop.group.st
 // (Subscribe, Unsubscribe, DropSubscriptions, Gather) and at most until Handle
 // returns.
 func (s *Session) Reply() *resp.Writer {
-	return &s.touch().w
+	if s.out == nil || !s.dirty {
+		s.touch()
+	}
+	return &s.out.w
 }
 
-// touch returns the outbox, borrowing one if there is none, and makes sure
-// that it is flushed in this turn.
-func (s *Session) touch() *outbox {
+// touch borrows an outbox if there is none and makes sure that it is flushed
+// in this turn.
+func (s *Session) touch() {
 	if s.out == nil {
 		s.out = s.loop.borrowOutbox()
 		s.out.w.Proto = s.proto
@@ -110,7 +113,6 @@ func (s *Session) touch() *outbox {
 		}
 	}
 	s.markDirty()
-	return s.out
 }
 
 func (s *Session) markDirty() {
