@@ -65,16 +65,15 @@ func (p *Part[T]) Chunks() int { return p.subs.chunks() }
 // Chunk returns slice i of them. It is part of the snapshot: read only.
 func (p *Part[T]) Chunk(i int) []*Subscription[T] { return p.subs.chunk(i) }
 
-// next returns a copy of l, nil for the empty list, that the holder of the
-// control mutex may change until it is installed.
-func (l *List[T]) next(e *entry[T]) *List[T] {
-	n := &List[T]{entry: e}
+// copyFrom makes n, the zero List, a copy of e's list, nil for none, that the
+// holder of the control mutex may change until it is installed.
+func (n *List[T]) copyFrom(l *List[T], e *entry[T]) {
+	n.entry = e
 	n.parts = n.one[:0]
 	if l != nil {
 		n.total = l.total
 		n.parts = append(n.parts, l.parts...)
 	}
-	return n
 }
 
 // join adds sub to a list that is not installed yet.

@@ -2,6 +2,7 @@ package channelstore
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 	"weak"
 )
@@ -114,6 +115,30 @@ func TestUnsubscribe_LetsGoOfTheOwner(t *testing.T) {
 			runtime.KeepAlive(st)
 		})
 	}
+}
+
+// A bucket of the pattern index outlives the pattern it was made for.
+func TestMemory_LongPatternsGo(t *testing.T) {
+	const n, longBytes = 16, 1 << 20
+	st := New[*owner](1)
+	o := &owner{}
+	before := heapBytes()
+	var subs, short []*subscription
+	for i := range n {
+		text := string(rune('a' + i))
+		subs = st.Subscribe(Patterns, 0, o, names(text+"*"+strings.Repeat("l", longBytes)+"*"+text), subs)
+		short = st.Subscribe(Patterns, 0, o, names(text+"*s*"+text), short)
+	}
+	if full := heapBytes() - before; full < n*longBytes {
+		t.Fatalf("%d long patterns take %d bytes: the test measures nothing", n, full)
+	}
+	st.Unsubscribe(subs)
+	clear(subs)
+	if left := heapBytes() - before; left > longBytes {
+		t.Errorf("%d bytes are left behind by %d long patterns", left, n)
+	}
+	runtime.KeepAlive(short)
+	runtime.KeepAlive(st)
 }
 
 // bytesPerChannel bounds what a channel of 11 bytes with one subscriber costs:

@@ -1,6 +1,8 @@
 package channelstore
 
 import (
+	"strings"
+
 	"github.com/puzpuzpuz/xsync/v3"
 
 	"broker/internal/glob"
@@ -118,7 +120,7 @@ func (x *patternIndex[T]) match(channel string, dst []*List[T]) []*List[T] {
 		for i := range v.chunks() {
 			for _, p := range v.chunk(i) {
 				if p.matches(channel) {
-					if l := p.entry.current(); l != nil {
+					if l := p.entry.list.Load(); l != nil {
 						dst = append(dst, l)
 					}
 				}
@@ -141,7 +143,9 @@ func (x *patternIndex[T]) add(p *pattern[T]) {
 	next = next.push(p)
 	b.patterns.Install(&next)
 	if !ok {
-		x.buckets.Store(p.key, b)
+		// The key's texts are parts of this pattern, which may be long and gone
+		// before the bucket is.
+		x.buckets.Store(literals{strings.Clone(p.key.prefix), strings.Clone(p.key.suffix)}, b)
 	}
 	s := shape{len(p.key.prefix), len(p.key.suffix)}
 	if x.patternsOf[s]++; x.patternsOf[s] == 1 {

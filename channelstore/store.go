@@ -39,20 +39,21 @@ type Store[T any] struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	touched  []*entry[T] // have a draft; empty between updates
-	installs int64       // lists installed so far
+	installs int64       // installs so far, that of no list for an emptied name included
+	spare    *List[T]    // a draft that was never installed, cleared; or nil
 }
 
 // An entry is a name that has subscriptions, or just had. It is in the index
 // from its first subscription to its last, and never comes back: a name that
 // is taken again gets a new entry. A reader that still holds the old one sees
-// the empty list it ended with.
+// no list there.
 type entry[T any] struct {
 	// Immutable.
 	name    string
 	kind    Kind
 	pattern *pattern[T] // nil unless kind is Patterns
 
-	list rcu.Cell[List[T]] // nil before the first install; total 0 at the end
+	list rcu.Cell[List[T]] // nil before the first install and at the end
 
 	// Guarded by the control mutex: the next list while it is being made.
 	draft *List[T]
@@ -81,15 +82,7 @@ func (st *Store[T]) Find(kind Kind, name []byte) *List[T] {
 	if !ok {
 		return nil
 	}
-	return e.current()
-}
-
-// current returns the entry's list, nil when it is empty.
-func (e *entry[T]) current() *List[T] {
-	if l := e.list.Load(); l != nil && l.total > 0 {
-		return l
-	}
-	return nil
+	return e.list.Load()
 }
 
 // Match appends to dst the list of every pattern that matches channel and has
@@ -110,7 +103,7 @@ func (st *Store[T]) Subscriptions(kind Kind) int { return int(st.total[kind].Loa
 // not. yield must not call Subscribe or Unsubscribe.
 func (st *Store[T]) Each(kind Kind, yield func(name string, subscribers int) bool) {
 	st.index[kind].Range(func(name string, e *entry[T]) bool {
-		if l := e.current(); l != nil {
+		if l := e.list.Load(); l != nil {
 			return yield(name, l.total)
 		}
 		return true

@@ -19,15 +19,15 @@ func populate(st *store, kind Kind, n int) {
 
 func BenchmarkFind(b *testing.B) {
 	for _, n := range sizes {
-		st := New[*owner](2)
-		populate(st, Channels, n)
-		// A power of two, so that picking one costs a mask; spread over all
-		// channels, so that large stores miss the caches as they would.
-		keys := make([][]byte, 0, 1<<14)
-		for i := range cap(keys) {
-			keys = append(keys, fmt.Appendf(nil, "chan:%06d", i*7919%n))
-		}
 		b.Run(fmt.Sprintf("hit/channels=%d", n), func(b *testing.B) {
+			st := New[*owner](2)
+			populate(st, Channels, n)
+			// A power of two, so that picking one costs a mask; spread over all
+			// channels, so that large stores miss the caches as they would.
+			keys := make([][]byte, 0, 1<<14)
+			for i := range cap(keys) {
+				keys = append(keys, fmt.Appendf(nil, "chan:%06d", i*7919%n))
+			}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				if st.Find(Channels, keys[i&(len(keys)-1)]) == nil {
@@ -36,10 +36,12 @@ func BenchmarkFind(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("miss/channels=%d", n), func(b *testing.B) {
-			name := []byte("chan:nobody")
+			st := New[*owner](2)
+			populate(st, Channels, n)
+			keys := numbered("none:", 0, 1<<14)
 			b.ReportAllocs()
-			for b.Loop() {
-				if st.Find(Channels, name) != nil {
+			for i := 0; b.Loop(); i++ {
+				if st.Find(Channels, keys[i&(len(keys)-1)]) != nil {
 					b.Fatal("found")
 				}
 			}
@@ -50,9 +52,9 @@ func BenchmarkFind(b *testing.B) {
 // A pair is one Subscribe and one Unsubscribe of a name nobody else has.
 func BenchmarkSubscribeUnsubscribe(b *testing.B) {
 	for _, n := range sizes {
-		st := New[*owner](2)
-		populate(st, Channels, n)
 		b.Run(fmt.Sprintf("channels=%d", n), func(b *testing.B) {
+			st := New[*owner](2)
+			populate(st, Channels, n)
 			o := &owner{}
 			own := numbered("mine:", 0, 1<<10)
 			subs := make([]*subscription, 0, 1)

@@ -126,9 +126,15 @@ func (st *Store[T]) leave(sub *Subscription[T]) {
 	st.total[sub.entry.kind].Add(-1)
 }
 
+// draftOf returns the next list of e, which the caller may change until it is
+// installed. The caller holds mu.
 func (st *Store[T]) draftOf(e *entry[T]) *List[T] {
 	if e.draft == nil {
-		e.draft = e.list.Load().next(e)
+		e.draft, st.spare = st.spare, nil
+		if e.draft == nil {
+			e.draft = &List[T]{}
+		}
+		e.draft.copyFrom(e.list.Load(), e)
 		st.touched = append(st.touched, e)
 	}
 	return e.draft
@@ -139,7 +145,7 @@ func (st *Store[T]) draftOf(e *entry[T]) *List[T] {
 func (st *Store[T]) installTouched() {
 	for i, e := range st.touched {
 		st.touched[i] = nil
-		before := e.current() != nil
+		before := e.list.Load() != nil
 		after := e.draft.total > 0
 		// A pattern is findable before its list is there and until after it is
 		// empty; Match passes over entries without a list.
@@ -149,12 +155,15 @@ func (st *Store[T]) installTouched() {
 				st.patterns.add(e.pattern)
 			}
 		}
-		e.list.Install(e.draft)
-		e.draft = nil
 		st.installs++
 		if after {
+			e.list.Install(e.draft)
+			e.draft = nil
 			continue
 		}
+		e.list.Install(nil)
+		*e.draft = List[T]{}
+		st.spare, e.draft = e.draft, nil
 		st.index[e.kind].Delete(e.name)
 		if before {
 			st.names[e.kind].Add(-1)
