@@ -9,11 +9,11 @@
 //
 // A turn of a loop:
 //
-//  1. wait for sockets; read each ready session once and run its complete
-//     commands; PUBLISH appends to the loop's batch
-//  2. hand the batch over: one push per shard that holds a receiver, at most
-//     one wake-up each
-//  3. take the own inbox and deliver
+//  1. wait for sockets; take the own inbox and deliver
+//  2. read each ready session once and run its complete commands; PUBLISH
+//     appends to the loop's batch
+//  3. hand the batch over: one push per shard that holds a receiver, at most
+//     one wake-up each; take the own inbox and deliver
 //  4. flush every session that has something to say, once
 //
 // Replies leave in step 4, so a PUBLISH is answered only after its message is

@@ -153,6 +153,8 @@ func (l *Loop) run() {
 func (l *Loop) turn() {
 	l.waitForWork()
 	l.stats.Turns++
+	// What was published before a client sent what is read now comes first.
+	l.takeInbox()
 	for i := range l.events {
 		e := &l.events[i]
 		if e.session.state != closed {

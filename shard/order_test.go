@@ -237,3 +237,56 @@ func TestInvariant_OneLoop(t *testing.T) {
 		b.stop()
 	})
 }
+
+// TestLoop_EarlierMessagesPrecedeLaterReplies has a message and a command wait
+// for a loop at the same time: the message was acknowledged before the command
+// was sent.
+func TestLoop_EarlierMessagesPrecedeLaterReplies(t *testing.T) {
+	for _, command := range []struct{ name, reply string }{
+		{"PING", "+PONG\r\n"}, {"QUIT", "+OK\r\n"}, {"RESET", "+RESET\r\n"},
+		{"UNSUB a", ack("unsubscribe", "a", 0)},
+	} {
+		t.Run(command.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newTestBroker(t, 2)
+				s, p := b.dial(), b.dial()
+				s.send("SUB a")
+				expect(t, s, ack("subscribe", "a", 1))
+				gate := make(chan struct{})
+				var held sync.WaitGroup
+				held.Go(func() {
+					b.group.Each(func(l *Loop) {
+						if len(l.sessions) > 0 && l.sessions[0].Subscribed() {
+							<-gate
+						}
+					})
+				})
+				synctest.Wait()
+				p.send("PUB a first")
+				expect(t, p, number(1))
+				s.send(command.name)
+				synctest.Wait()
+				close(gate)
+				held.Wait()
+				expect(t, s, message("a", "first")+command.reply)
+				s.close()
+				p.close()
+				b.stop()
+			})
+		})
+	}
+}
+
+func TestLoop_OwnMessagesFollowTheirReply(t *testing.T) {
+	inBubble(t, func(t *testing.T, shards int) {
+		b := newTestBroker(t, shards)
+		s := b.dial()
+		s.send("HELLO3", "SUB a", "PUB a 1", "PING", "PUB a 2", "UNSUB a", "PUB a 3")
+		three := func(s string) string { return strings.Replace(s, "*", ">", 1) }
+		expect(t, s, "+3\r\n"+three(ack("subscribe", "a", 1))+
+			number(1)+three(message("a", "1"))+"+PONG\r\n"+
+			number(1)+three(message("a", "2"))+three(ack("unsubscribe", "a", 0))+number(0))
+		s.close()
+		b.stop()
+	})
+}

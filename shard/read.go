@@ -108,6 +108,12 @@ func (l *Loop) consume(s *Session, data []byte) {
 		}
 		handle(s, args)
 		commands++
+		if l.batch != nil && s.Subscribed() {
+			// Its own message comes behind PUBLISH's reply and before the next
+			// command's.
+			l.handOver()
+			l.takeInbox()
+		}
 		if s.state != open || s.suspended {
 			break
 		}
