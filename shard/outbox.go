@@ -5,8 +5,10 @@ import "broker/resp"
 const (
 	// copyBytes is the length up to which a frame is copied behind what the
 	// outbox already holds; longer ones are referenced. A referenced frame
-	// costs an iovec, a copied one its bytes.
-	copyBytes = 2048
+	// costs an iovec, a copied one its bytes, in a buffer that each of many
+	// receivers must then have: BenchmarkPublish/subs=1000/payload=32B/shards=2
+	// takes 1.6 µs at 512 and 12 µs at 2048.
+	copyBytes = 512
 
 	// chunkBytes is the size at which a session's copy buffer is closed and a
 	// new one begun, so that a long queue is freed from its front.

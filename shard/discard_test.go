@@ -1,0 +1,152 @@
+package shard
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"broker/channelstore"
+	"broker/resp"
+)
+
+// discardDriver takes every byte at once and never has an event: what is left
+// is the cost of our own code.
+type discardDriver struct{ wakes chan struct{} }
+
+func (d *discardDriver) ownThread() bool             { return true }
+func (d *discardDriver) poll(events []event) []event { return events }
+func (d *discardDriver) wait(events []event, timeout time.Duration) []event {
+	<-d.wakes
+	return events
+}
+func (d *discardDriver) wake() {
+	select {
+	case d.wakes <- struct{}{}:
+	default:
+	}
+}
+func (d *discardDriver) add(*Session) error                 { return nil }
+func (d *discardDriver) interest(*Session)                  {}
+func (d *discardDriver) read(*Session, []byte) (int, error) { return 0, io.EOF }
+func (d *discardDriver) write(_ *Session, b []byte) (int, error) {
+	return len(b), nil
+}
+func (d *discardDriver) writev(_ *Session, bs [][]byte) (int, error) {
+	n := 0
+	for _, b := range bs {
+		n += len(b)
+	}
+	return n, nil
+}
+func (d *discardDriver) drained(*Session)                {}
+func (d *discardDriver) shutdownWrite(*Session)          {}
+func (d *discardDriver) delivered(*Session) bool         { return true }
+func (d *discardDriver) remove(*Session)                 {}
+func (d *discardDriver) addrs(*Session) (string, string) { return "", "" }
+func (d *discardDriver) close()                          {}
+
+// newDiscardGroup returns loops that no goroutine runs: the caller calls turn.
+func newDiscardGroup(shards int) *Group {
+	g := &Group{
+		cfg: Config{
+			Shards: shards, Limits: resp.DefaultLimits(), Log: slog.New(slog.DiscardHandler),
+			ReplyBacklogBytes: defaultReplyBacklogBytes,
+		},
+		store:       channelstore.New[*Session](shards),
+		started:     time.Now(),
+		normalWatch: OutputLimit{}.watch(),
+		pubsubWatch: OutputLimit{HardBytes: 32 << 20, SoftBytes: 8 << 20, SoftPeriod: time.Minute}.watch(),
+	}
+	for i := range shards {
+		g.loops = append(g.loops, newLoop(g, i, &discardDriver{make(chan struct{}, 1)}))
+	}
+	return g
+}
+
+func (g *Group) discardSession(l *Loop) *Session {
+	s := &Session{loop: l, id: g.nextID.Add(1), proto: resp.RESP2, fd: -1}
+	l.adopt(s)
+	return s
+}
+
+// publishTurns runs turns of one loop with publishes of one session each.
+func publishTurns(l *Loop, s *Session, turns, each int, channel, payload []byte) {
+	for range turns {
+		for range each {
+			s.Reply().Int(int64(s.Publish(channelstore.Channels, channel, payload)))
+		}
+		l.turn() // the replies to flush keep it from sleeping
+	}
+}
+
+// TestPublish_Allocations asserts what a PUBLISH allocates in the steady
+// state: nothing without receivers, and a share of a slab with eight.
+func TestPublish_Allocations(t *testing.T) {
+	t.Run("receivers=0", func(t *testing.T) {
+		g := newDiscardGroup(1)
+		p := g.discardSession(g.loops[0])
+		channel, payload := []byte("news"), []byte("hello")
+		if n := testing.AllocsPerRun(1000, func() { publishTurns(p.loop, p, 1, 1, channel, payload) }); n != 0 {
+			t.Errorf("a PUBLISH without receivers allocates %v times", n)
+		}
+	})
+	for _, proto := range []resp.Proto{resp.RESP2, resp.RESP3} {
+		t.Run(fmt.Sprintf("receivers=8/resp=%d", proto), func(t *testing.T) {
+			const turns, each = 200, 30
+			g := newDiscardGroup(1)
+			l := g.loops[0]
+			p := g.discardSession(l)
+			for range 8 {
+				s := g.discardSession(l)
+				s.SetProto(proto)
+				s.Subscribe(channelstore.Channels, [][]byte{[]byte("news")})
+			}
+			payload := make([]byte, 32)
+			run := func() { publishTurns(l, p, turns, each, []byte("news"), payload) }
+			run()
+			if got := testing.AllocsPerRun(5, run) / (turns * each); got > 0.05 {
+				t.Errorf("%.4f allocations per PUBLISH, want at most 0.05", got)
+			}
+		})
+	}
+}
+
+// BenchmarkPublish measures a PUBLISH and its deliveries up to the system call,
+// thirty to a turn. With several shards every shard publishes, and the time is
+// per PUBLISH of all together.
+func BenchmarkPublish(b *testing.B) {
+	for _, shards := range []int{1, 2} {
+		for _, subs := range []int{0, 8, 1000} {
+			for _, size := range []int{32, 1024, 64 << 10} {
+				b.Run(fmt.Sprintf("subs=%d/payload=%dB/shards=%d", subs, size, shards), func(b *testing.B) {
+					benchmarkPublish(b, shards, subs, size)
+				})
+			}
+		}
+	}
+}
+
+func benchmarkPublish(b *testing.B, shards, subs, size int) {
+	g := newDiscardGroup(shards)
+	var publishers []*Session
+	for _, l := range g.loops {
+		publishers = append(publishers, g.discardSession(l))
+	}
+	for i := range subs {
+		s := g.discardSession(g.loops[i%shards])
+		s.Subscribe(channelstore.Channels, [][]byte{[]byte("news")})
+	}
+	payload := make([]byte, size)
+	const each = 30
+	b.ReportAllocs()
+	b.ResetTimer()
+	turns := (b.N + each*shards - 1) / (each * shards)
+	var wg sync.WaitGroup
+	for i, l := range g.loops {
+		wg.Go(func() { publishTurns(l, publishers[i], turns, each, []byte("news"), payload) })
+	}
+	wg.Wait()
+}
