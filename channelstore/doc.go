@@ -7,7 +7,8 @@
 // and installs it. Writers are serialised by one control mutex (invariant
 // one-writer). Nothing reachable from an installed list is written again,
 // except Subscription.Live, which belongs to the owner's loop (invariant
-// frozen).
+// frozen); a subscription also remembers its position in the newest list,
+// which only writers look at.
 //
 // The package is generic over the owner of a subscription and knows nothing of
 // sockets, sessions or the wire. It does not check that an owner subscribes to

@@ -9,8 +9,7 @@ import (
 
 // heapBytes returns what is reachable.
 func heapBytes() int64 {
-	// A second collection frees what the first found to have a finalizer or
-	// was allocated while it ran.
+	// The second frees what was allocated while the first one ran.
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -28,8 +27,10 @@ func subscribeMany(st *store, kind Kind, o *owner, prefix string, n int, subs []
 }
 
 // Subscribe to everything, unsubscribe from everything: what is left is the
-// smallest index there is, because xsync.MapOf halves its table when a
-// deletion finds it almost empty.
+// smallest index there is. xsync.MapOf halves its table when a deletion leaves a
+// bucket empty and less than 1/128 of the slots in use; a store that falls from a
+// million channels to some ten thousand keeps the large table, 64 bytes for five
+// slots.
 func TestMemory_NothingIsLeftBehind(t *testing.T) {
 	for _, test := range []struct {
 		title  string
@@ -147,8 +148,6 @@ func TestMemory_LongPatternsGo(t *testing.T) {
 const bytesPerChannel = 350
 
 func TestMemory_PerChannel(t *testing.T) {
-	// Just below and just above where the index doubles its table, the worst
-	// share of it is among them.
 	for _, n := range []int{200_000, 400_000} {
 		if raceEnabled {
 			n /= 10

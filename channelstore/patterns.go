@@ -24,9 +24,12 @@ const maxLiteral = 64
 //
 // Real sets of patterns have a handful of shapes (news.*, user:12345:*,
 // *.log). The worst case is an adversary who makes one pattern of every shape:
-// a name of n bytes then costs (n+1)(n+2)/2 probes, at most 65*65, which is
-// less than looking at all those patterns. Patterns without literal text at
-// either end share one bucket and cost a match each, as in Redis.
+// a name of n bytes then costs (n+1)(n+2)/2 probes, at most 65*65. That is
+// bounded, and never more probes than patterns, but a probe costs two to five
+// times what matching one of those patterns does: 1.3 ms beside 0.65 ms when
+// name and patterns agree in their literals, 0.15 ms beside 0.04 ms when they do
+// not (BenchmarkMatch/none/every-shape, BenchmarkMatchOneByOne). Patterns without
+// literal text at either end share one bucket and cost a match each, as in Redis.
 //
 // Readers take no lock. All writes are made by the holder of the control mutex.
 type patternIndex[T any] struct {

@@ -33,15 +33,15 @@ func newRound(t *testing.T, st *store) *round {
 }
 
 // start runs an update on a goroutine of its own and returns when it waits, or
-// has returned although the mutex is held. So updates wait in the order they
-// were started.
+// when an update has returned although the mutex is held. So updates wait in the
+// order they were started.
 func (r *round) start(update func()) {
 	r.updates++
 	r.running.Go(func() {
 		update()
 		r.returned.Add(1)
 	})
-	for queued(r.st)+int(r.returned.Load()) < r.updates {
+	for queued(r.st) < r.updates && r.returned.Load() == 0 {
 		runtime.Gosched()
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"broker/internal/glob"
 )
 
 var sizes = []int{1, 1_000, 100_000, 1_000_000}
@@ -226,10 +228,53 @@ func BenchmarkMatch(b *testing.B) {
 			}
 		}
 	})
+	// The same, but no name has the texts: nothing but probes.
+	run("none/every-shape-missing/patterns=4225", strings.Repeat("x", 2*maxLiteral), 0, func(yield func(string)) {
+		for prefix := range maxLiteral + 1 {
+			for suffix := range maxLiteral + 1 {
+				yield(strings.Repeat("a", prefix) + "*y*" + strings.Repeat("b", suffix))
+			}
+		}
+	})
 	// Nothing to index by: every pattern is matched, as Redis does.
 	run("none/no-literals/patterns=10000", "news.tech.xxxxxx", 0, func(yield func(string)) {
 		for i := range 10_000 {
 			yield(fmt.Sprintf("*%06d*", i))
 		}
 	})
+}
+
+// What the index saves: every pattern is matched, one after the other.
+func BenchmarkMatchOneByOne(b *testing.B) {
+	for _, bench := range []struct {
+		title   string
+		channel string
+		n       int
+		pattern func(i int) string
+	}{
+		{"common-prefix/patterns=10000", "news.tech.xxxxxx", 10_000, func(i int) string {
+			return fmt.Sprintf("news.tech.%06d*", i)
+		}},
+		{"every-shape/patterns=4225", strings.Repeat("x", 2*maxLiteral), 65 * 65, func(i int) string {
+			return strings.Repeat("x", i/65) + "*y*" + strings.Repeat("x", i%65)
+		}},
+		{"every-shape-missing/patterns=4225", strings.Repeat("x", 2*maxLiteral), 65 * 65, func(i int) string {
+			return strings.Repeat("a", i/65) + "*y*" + strings.Repeat("b", i%65)
+		}},
+	} {
+		b.Run(bench.title, func(b *testing.B) {
+			var patterns []string
+			for i := range bench.n {
+				patterns = append(patterns, bench.pattern(i))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, p := range patterns {
+					if glob.Match(p, bench.channel) {
+						b.Fatal("matches")
+					}
+				}
+			}
+		})
+	}
 }

