@@ -21,10 +21,7 @@ func TestInvariant_OneWriterInstallsUnderTheControlMutex(t *testing.T) {
 				lists = append(lists, st.Find(k, name))
 			}
 		}
-		for _, l := range st.Match([]byte("a"), nil) {
-			lists = append(lists, l)
-		}
-		return lists
+		return append(lists, st.Match([]byte("a"), nil)...)
 	}
 	for k := Channels; k < kinds; k++ {
 		held = st.Subscribe(k, 0, &owner{}, all, held)
