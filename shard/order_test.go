@@ -136,7 +136,7 @@ func TestInvariant_SharedBytes(t *testing.T) {
 				}
 				p := b.dial()
 				synctest.Wait()
-				const n = 200
+				const n = 1000
 				for range n {
 					p.send("PUB news " + strings.Repeat("x", size))
 				}
