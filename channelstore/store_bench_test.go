@@ -3,6 +3,7 @@ package channelstore
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"broker/internal/glob"
@@ -277,4 +278,37 @@ func BenchmarkMatchOneByOne(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Readers of other channels while one goroutine joins and leaves a channel that
+// exists.
+func BenchmarkFindBesideWriter(b *testing.B) {
+	st := New[*owner](2)
+	populate(st, Channels, 1000)
+	crowd(st, 1, Channels, "hot", 8)
+	done := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		o := &owner{}
+		hot := names("hot")
+		var subs []*subscription
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			subs = st.Subscribe(Channels, 0, o, hot, subs[:0])
+			st.Unsubscribe(subs)
+		}
+	})
+	keys := numbered("chan:", 0, 512)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if st.Find(Channels, keys[i&(len(keys)-1)]) == nil {
+			b.Fatal("not found")
+		}
+	}
+	close(done)
+	writing.Wait()
 }
