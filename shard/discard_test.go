@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -149,4 +150,39 @@ func benchmarkPublish(b *testing.B, shards, subs, size int) {
 		wg.Go(func() { publishTurns(l, publishers[i], turns, each, []byte("news"), payload) })
 	}
 	wg.Wait()
+}
+
+// TestSubscribe_ManyNamesCostTheirNumber guards against work per slice that
+// grows with what is left.
+func TestSubscribe_ManyNamesCostTheirNumber(t *testing.T) {
+	const n = 200_000
+	names := make([][]byte, n)
+	for i := range names {
+		names[i] = fmt.Appendf(nil, "channel:%d", i)
+	}
+	g := newDiscardGroup(1)
+	l := g.loops[0]
+	s := g.discardSession(l)
+	allocated := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		for len(l.ready) > 0 {
+			l.turn()
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if got := allocated(func() { s.Subscribe(channelstore.Channels, names) }); got > n*1000 {
+		t.Errorf("subscribing to %d names allocated %d MB", n, got>>20)
+	}
+	if got := s.Subscriptions(channelstore.Channels); got != n {
+		t.Errorf("%d subscriptions, want %d", got, n)
+	}
+	if got := allocated(func() { s.Unsubscribe(channelstore.Channels, names) }); got > n*1000 {
+		t.Errorf("unsubscribing from %d names allocated %d MB", n, got>>20)
+	}
+	if got := s.Subscriptions(channelstore.Channels); got != 0 {
+		t.Errorf("%d subscriptions are left", got)
+	}
 }

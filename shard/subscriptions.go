@@ -113,9 +113,20 @@ func (s *Session) Subscribe(kind channelstore.Kind, names [][]byte) {
 	now, later := cutSlice(names)
 	s.subscribeSlice(kind, now)
 	if len(later) > 0 {
-		later = cloneNames(later)
-		s.continueWith(func() { s.Subscribe(kind, later) })
+		s.subscribeLater(kind, cloneNames(later))
 	}
+}
+
+// subscribeLater subscribes to names, which nobody else refers to, a slice per
+// turn.
+func (s *Session) subscribeLater(kind channelstore.Kind, names [][]byte) {
+	s.continueWith(func() {
+		now, later := cutSlice(names)
+		s.subscribeSlice(kind, now)
+		if len(later) > 0 {
+			s.subscribeLater(kind, later)
+		}
+	})
 }
 
 func (s *Session) subscribeSlice(kind channelstore.Kind, names [][]byte) {
@@ -187,9 +198,7 @@ func (s *Session) Unsubscribe(kind channelstore.Kind, names [][]byte) {
 			return
 		}
 		later = cloneNames(later)
-		s.unsubscribeSlice(kind, now, func() {
-			s.continueWith(func() { s.Unsubscribe(kind, later) })
-		})
+		s.unsubscribeSlice(kind, now, func() { s.unsubscribeLater(kind, later) })
 		return
 	}
 	if s.counts[kind] == 0 {
@@ -197,6 +206,18 @@ func (s *Session) Unsubscribe(kind channelstore.Kind, names [][]byte) {
 		return
 	}
 	s.unsubscribeAll(kind)
+}
+
+// unsubscribeLater drops names, which nobody else refers to, a slice per turn.
+func (s *Session) unsubscribeLater(kind channelstore.Kind, names [][]byte) {
+	s.continueWith(func() {
+		now, later := cutSlice(names)
+		s.unsubscribeSlice(kind, now, func() {
+			if len(later) > 0 {
+				s.unsubscribeLater(kind, later)
+			}
+		})
+	})
 }
 
 // unsubscribeAll drops all subscriptions of one kind, a slice per turn.
