@@ -5,9 +5,8 @@
 // Each name has an immutable List of its subscriptions in an rcu.Cell. PUBLISH
 // looks the name up, loads the list and walks it; a writer makes the next list
 // and installs it. Writers are serialised by one control mutex (invariant
-// one-writer). Nothing reachable from an installed list is written again,
-// except Subscription.Live, which belongs to the owner's loop (invariant
-// frozen); a subscription also remembers its position in the newest list,
+// one-writer). Nothing reachable from an installed list is written again
+// (invariant frozen), but for a subscription's position in the newest list,
 // which only writers look at.
 //
 // The package is generic over the owner of a subscription and knows nothing of

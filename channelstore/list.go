@@ -9,10 +9,6 @@ type Subscription[T any] struct {
 
 	// Guarded by the control mutex: its position in its part of the list.
 	position int32
-
-	// Live says that the owner's loop wants messages for this subscription;
-	// delivery skips it otherwise. Owned by the loop of the owner's shard.
-	Live bool
 }
 
 // Kind returns the namespace of the subscription's name.

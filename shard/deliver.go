@@ -41,9 +41,9 @@ func (l *Loop) deliverFrom(b *batch) (done bool) {
 			subs := part.Chunk(l.cursor.chunk)
 			for ; l.cursor.slot < len(subs); l.cursor.slot++ {
 				sub := subs[l.cursor.slot]
-				// A subscription that is no longer live has been acked as gone
-				// (invariant no-late-message).
-				if !sub.Live || sub.Owner.state != open {
+				// A subscription whose end was acked is in no list that can still
+				// arrive: the ack waited for them (invariant no-late-message).
+				if sub.Owner.state != open {
 					continue
 				}
 				l.current = sub.Owner

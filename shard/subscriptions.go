@@ -149,7 +149,6 @@ func (s *Session) subscribeSlice(kind channelstore.Kind, names [][]byte) {
 
 	created := l.group.store.Subscribe(kind, l.id, s, wanted, l.created[:0])
 	for _, sub := range created {
-		sub.Live = true
 		s.subs.add(sub)
 	}
 	clear(created)
@@ -343,7 +342,6 @@ func (s *Session) afterGrace(done func()) {
 
 // forget ends delivery for a subscription that has left the store.
 func (s *Session) forget(sub *channelstore.Subscription[*Session]) {
-	sub.Live = false
 	s.counts[sub.Kind()]--
 	if !s.Subscribed() {
 		s.loop.stats.SubscriberSessions--
