@@ -17,10 +17,7 @@ import (
 // target. It is killed when the test ends.
 func tool(t *testing.T, ctx context.Context, target *harness.Target, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatalf("%s is not installed: apt-get install redis-tools", name)
-	}
+	path := harness.Program(t, name)
 	return exec.CommandContext(ctx, path, append([]string{"-h", "127.0.0.1", "-p", target.Port()}, args...)...)
 }
 

@@ -89,8 +89,8 @@ func Variants(shards ...int) []Variant {
 const startAttempts = 5
 
 // StartRedis starts a redis-server with the given flags ("--maxclients", "3")
-// and stops it when the test ends. Without redis-server the test fails: the
-// comparison is the point of the tests that call this.
+// and stops it when the test ends. Without redis-server the test ends as
+// [Program] says.
 func StartRedis(tb testing.TB, flags ...string) *Target {
 	tb.Helper()
 	return StartRedisAt(tb, "", flags...)
@@ -100,10 +100,7 @@ func StartRedis(tb testing.TB, flags ...string) *Target {
 // "127.0.0.1:port"; "" means any.
 func StartRedisAt(tb testing.TB, addr string, flags ...string) *Target {
 	tb.Helper()
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		tb.Fatal("redis-server is not installed; these tests compare with it: apt-get install redis-server redis-tools")
-	}
+	path := Program(tb, "redis-server")
 	own := []string{
 		"--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
 		"--daemonize", "no", "--logfile", "", "--dir", tb.TempDir(),
