@@ -1,11 +1,11 @@
 // Command broker is a pub/sub broker that speaks the Redis protocol.
 //
-//	broker [--name value ...]
+//	broker [FILE] [--name value ...]
 //	broker --help
 //	broker --version
 //
 // Package main holds what belongs to a process and nothing else: arguments
-// in, signals, lines on stdout and stderr, the exit status. What the broker
+// and environment in, signals, log and pid file, the exit status. What the broker
 // does is in internal/broker, what it can be told in internal/config.
 //
 // Exit status: 0 after --help, --version or an orderly shutdown; 1 when the
@@ -15,9 +15,9 @@
 // delivered for at most shutdown-timeout. A second one ends the process at
 // once. SIGHUP and SIGPIPE are ignored.
 //
-// Log lines go to stdout, one of them, "Ready to accept connections", when
+// Log lines go to stdout or to logfile, one of them, "Ready to accept connections", when
 // connections are accepted. Whatever prevents the start is one line on
-// stderr.
+// stderr. The pid file appears before that line and goes with the process.
 //
 // Everything here runs on the main goroutine, except that Shutdown gets a
 // goroutine of its own, so that a second signal is heard while it waits.

@@ -7,6 +7,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"broker/internal/config"
 )
 
 // Exit statuses.
@@ -26,14 +28,11 @@ func main() {
 	stop := make(chan os.Signal, 2)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, stop))
-}
-
-// run picks what the arguments ask for and returns the exit status. So far
-// there is one thing to do, which is to serve; a first argument without
-// dashes is where others would branch off.
-func run(args []string, stdout, stderr io.Writer, stop <-chan os.Signal) int {
-	return serve(args, stdout, stderr, stop)
+	os.Exit(serve(config.Sources{
+		Args:  os.Args[1:],
+		Env:   os.Environ(),
+		Stdin: os.Stdin,
+	}, os.Stdout, os.Stderr, stop))
 }
 
 // fail prints err as one line for the person who started the program.

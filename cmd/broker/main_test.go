@@ -58,7 +58,10 @@ func TestBadArguments_OneLineOnStderrWithStatus1(t *testing.T) {
 		{[]string{"--client-output-buffer-limit", "pubsub", "1"}, "Wrong number of arguments in buffer limit configuration."},
 		{[]string{"--client-query-buffer-limit", "lots"}, "argument must be a memory value"},
 		{[]string{"--port", "0"}, "not listen anywhere"},
-		{[]string{"ping"}, `unexpected argument "ping"`},
+		{[]string{"ping"}, "cannot read configuration file ping: no such file or directory"},
+		{[]string{"-p"}, `unexpected argument "-p"`},
+		{[]string{"--appendonly", "yes"}, `--appendonly "yes": not supported`},
+		{[]string{"--logfile", "no/such/log"}, "no/such/log: no such file or directory"},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {
 			expectFailure(t, runToEnd(t, tc.args...), tc.want)
@@ -84,7 +87,7 @@ func TestBind_MissingAddressMustBeMarkedOptional(t *testing.T) {
 	// 192.0.2.1 is reserved for documentation: no machine has it.
 	expectFailure(t, runToEnd(t, "--bind", "192.0.2.1", "--port", fmt.Sprint(freePort(t))), "192.0.2.1")
 
-	p, addr := startReady(t, "--bind", "-192.0.2.1", "127.0.0.1")
+	p, addr := startReady(t, "--bind", "-192.0.2.1", "127.0.0.1", "--protected-mode", "no")
 	c := dial(t, "tcp", addr)
 	c.send(t, "PING")
 	c.expect(t, "+PONG\r\n")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,6 +52,13 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
+// environment returns the test's environment with more, but without what the
+// broker takes for configuration.
+func environment(more ...string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "BROKER_") })
+	return append(env, more...)
+}
+
 // An outcome is what a process left behind.
 type outcome struct {
 	code           int // -1 when a signal ended it
@@ -62,6 +70,7 @@ func runToEnd(t *testing.T, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = environment()
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	timer := time.AfterFunc(patience, func() { cmd.Process.Kill() })
 	defer timer.Stop()
@@ -99,6 +108,7 @@ func start(t *testing.T, args ...string) *process {
 		lines:  make(chan string, 1024),
 		ended:  make(chan struct{}),
 	}
+	p.cmd.Env = environment()
 	p.cmd.Stdout, p.cmd.Stderr = w, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

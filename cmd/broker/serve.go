@@ -22,10 +22,10 @@ const shutdownGrace = time.Second
 
 var errShutdownHangs = errors.New("shutdown did not end in time")
 
-// serve runs the broker that args describe until a signal comes in on stop,
-// and returns the exit status.
-func serve(args []string, stdout, stderr io.Writer, stop <-chan os.Signal) int {
-	cfg, err := config.Load(args)
+// serve runs the broker that the sources describe until a signal comes in on
+// stop, and returns the exit status.
+func serve(sources config.Sources, stdout, stderr io.Writer, stop <-chan os.Signal) int {
+	cfg, unused, err := sources.Load()
 	switch {
 	case errors.Is(err, config.ErrHelp):
 		fmt.Fprint(stdout, config.Help())
@@ -37,10 +37,27 @@ func serve(args []string, stdout, stderr io.Writer, stop <-chan os.Signal) int {
 		return fail(stderr, err)
 	}
 
-	log := slog.New(slog.NewTextHandler(stdout, &slog.HandlerOptions{Level: cfg.LogLevel}))
+	log, err := newLogger(&cfg, stdout, stderr)
+	if err != nil {
+		return fail(stderr, err)
+	}
+	for _, u := range unused {
+		log.Warn("Parameter accepted without effect", "parameter", u.Name, "from", u.Where)
+	}
 	b, err := broker.Start(cfg, log)
 	if err != nil {
 		return fail(stderr, err)
+	}
+	if cfg.PIDFile != "" {
+		// Not before the listeners are open: a second broker for the same port
+		// must leave the file of the first alone.
+		if err := writePIDFile(cfg.PIDFile); err != nil {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel() // nothing is owed to anybody yet
+			_ = b.Shutdown(ctx)
+			return fail(stderr, err)
+		}
+		defer removePIDFile(cfg.PIDFile)
 	}
 	log.Info("Ready to accept connections",
 		"version", broker.Version,

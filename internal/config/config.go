@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -23,6 +25,16 @@ const (
 	DriverNet Driver = "net"
 )
 
+// A LogFormat is the way log lines are written.
+type LogFormat string
+
+const (
+	// LogText is one line of key=value pairs.
+	LogText LogFormat = "text"
+	// LogJSON is one JSON object to a line.
+	LogJSON LogFormat = "json"
+)
+
 // Config is everything the broker can be told. [Default] and [Load] return
 // one that is complete; the zero Config is not valid.
 //
@@ -33,6 +45,11 @@ type Config struct {
 	// address written with a leading '-' is skipped when this machine does
 	// not have it. Empty: no TCP listener. At most 16 addresses.
 	Bind []string
+
+	// ProtectedMode allows loopback addresses only in Bind when there is a
+	// TCP listener. Whoever reaches the broker may use it, so a broker that
+	// other machines reach has to be asked for.
+	ProtectedMode bool
 
 	// Port is the TCP port, 1 to 65535. 0: no TCP listener. [AnyPort]: one
 	// the kernel chooses.
@@ -90,13 +107,28 @@ type Config struct {
 
 	// LogLevel is the lowest level that is logged.
 	LogLevel slog.Level
+
+	// LogFormat is the way log lines are written.
+	LogFormat LogFormat
+
+	// LogFile is the path of the file the log is appended to. Empty: standard
+	// output. Less than 4096 bytes.
+	LogFile string
+
+	// PIDFile is the path of the file that holds the process id while the
+	// broker runs. Empty: none. Less than 4096 bytes.
+	PIDFile string
+
+	// File is the absolute path of the file the configuration was read from.
+	// Empty: no file, or standard input. It is not a parameter.
+	File string
 }
 
 // Default returns the configuration of a broker that was told nothing. The
 // caller owns it.
 func Default() Config {
 	var c Config
-	for _, p := range table() {
+	for _, p := range settings() {
 		if err := p.set(&c, []string{p.def}); err != nil {
 			// The table contradicts itself: a programmer's mistake.
 			panic(fmt.Sprintf("config: default of %s: %v", p.name, err))
@@ -109,7 +141,7 @@ func Default() Config {
 // combination of fields the broker cannot run with. What [Load] returns has
 // passed it; it is for a Config that was put together in Go.
 func (c *Config) Validate() error {
-	for _, p := range table() {
+	for _, p := range settings() {
 		if err := p.check(c); err != nil {
 			return fmt.Errorf("%s %s: %w", p.name, quoteArgs([]string{p.get(c)}), err)
 		}
@@ -117,7 +149,23 @@ func (c *Config) Validate() error {
 	if c.UnixSocket == "" && (c.Port == 0 || len(c.Bind) == 0) {
 		return errNoListener
 	}
+	if c.ProtectedMode && c.Port != 0 {
+		for _, addr := range c.Bind {
+			if !isLoopback(addr) {
+				return fmt.Errorf("protected-mode yes: other machines may reach %s; bind to loopback addresses or set protected-mode no",
+					quoteArgs([]string{addr}))
+			}
+		}
+	}
 	return nil
+}
+
+// isLoopback reports whether only this machine reaches the address, which is
+// written as in Bind. What a name stands for is not looked up.
+func isLoopback(addr string) bool {
+	addr = strings.TrimPrefix(addr, "-")
+	ip, err := netip.ParseAddr(addr)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(addr, "localhost")
 }
 
 var errNoListener = errors.New("configured to not listen anywhere (see bind, port and unixsocket)")

@@ -28,9 +28,13 @@ func TestTable_EveryFieldHasOneRow(t *testing.T) {
 		"tcp-keepalive":              "1",
 		"shutdown-timeout":           "1",
 		"loglevel":                   "debug",
+		"protected-mode":             "no",
+		"log-format":                 "json",
+		"logfile":                    "/l",
+		"pidfile":                    "/p",
 	}
 	owner := map[string]string{} // field to the row that set it
-	for _, p := range table() {
+	for _, p := range settings() {
 		def, c := Default(), Default()
 		def.IO, c.IO = DriverEpoll, DriverEpoll
 		value, ok := odd[p.name]
@@ -59,7 +63,7 @@ func TestTable_EveryFieldHasOneRow(t *testing.T) {
 		owner[changed[0]] = p.name
 	}
 	for i, typ := 0, reflect.TypeFor[Config](); i < typ.NumField(); i++ {
-		if _, ok := owner[typ.Field(i).Name]; !ok {
+		if _, ok := owner[typ.Field(i).Name]; !ok && typ.Field(i).Name != "File" {
 			t.Errorf("field %s has no row", typ.Field(i).Name)
 		}
 	}
@@ -68,14 +72,14 @@ func TestTable_EveryFieldHasOneRow(t *testing.T) {
 func TestTable_NamesAreLowerCaseAndUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range table() {
-		if p.name != strings.ToLower(p.name) || strings.ContainsAny(p.name, " =_") || p.name == "help" || p.name == "version" {
+		if p.name != strings.ToLower(p.name) || strings.ContainsAny(p.name, " =.") || p.name == "help" || p.name == "version" || p.name == includeName {
 			t.Errorf("%q is no good name for a parameter", p.name)
 		}
 		if seen[p.name] {
 			t.Errorf("%s has two rows", p.name)
 		}
 		seen[p.name] = true
-		if p.doc == "" || p.args == "" {
+		if p.isSetting() && (p.doc == "" || p.args == "") {
 			t.Errorf("%s: doc %q, args %q", p.name, p.doc, p.args)
 		}
 	}
@@ -86,6 +90,7 @@ func TestGet_AllParametersInTableOrder(t *testing.T) {
 	c.IO = DriverEpoll
 	want := []Pair{
 		{"bind", "127.0.0.1 -::1"},
+		{"protected-mode", "yes"},
 		{"port", "6379"},
 		{"tcp-backlog", "511"},
 		{"unixsocket", ""},
@@ -100,6 +105,23 @@ func TestGet_AllParametersInTableOrder(t *testing.T) {
 		{"tcp-keepalive", "300"},
 		{"shutdown-timeout", "3"},
 		{"loglevel", "notice"},
+		{"log-format", "text"},
+		{"logfile", ""},
+		{"pidfile", ""},
+		{"save", ""},
+		{"appendonly", "no"},
+		{"maxmemory", "0"},
+		{"maxmemory-clients", "0"},
+		{"maxmemory-policy", "noeviction"},
+		{"notify-keyspace-events", ""},
+		{"timeout", "0"},
+		{"daemonize", "no"},
+		{"supervised", "no"},
+		{"syslog-enabled", "no"},
+		{"cluster-enabled", "no"},
+		{"replicaof", ""},
+		{"requirepass", ""},
+		{"aclfile", ""},
 	}
 	if got := c.Get("*"); !reflect.DeepEqual(got, want) {
 		t.Errorf("Get(*) = %q\nwant    %q", got, want)
@@ -112,8 +134,11 @@ func TestGet_PatternIgnoresCase(t *testing.T) {
 		"PORT":             {"port"},
 		"Unix*":            {"unixsocket", "unixsocketperm"},
 		"*-BUFFER-*":       {"client-output-buffer-limit", "client-query-buffer-limit"},
-		"[mp]*":            {"port", "maxclients", "proto-max-bulk-len"},
-		"save":             nil,
+		"[mp]*":            {"protected-mode", "port", "maxclients", "proto-max-bulk-len", "pidfile", "maxmemory", "maxmemory-clients", "maxmemory-policy"},
+		"SAVE":             {"save"},
+		"hz":               nil,
+		"tls-*":            nil,
+		"slaveof":          nil,
 		"":                 nil,
 		"shards*":          {"shards"},
 		"tcp-keepaliv?":    {"tcp-keepalive"},
@@ -166,6 +191,15 @@ func TestValidate(t *testing.T) {
 		{"keepalive", func(c *Config) { c.TCPKeepAlive = -time.Second }, `tcp-keepalive "-1"`},
 		{"timeout", func(c *Config) { c.ShutdownTimeout = 1 << 62 }, `shutdown-timeout`},
 		{"level", func(c *Config) { c.LogLevel = slog.Level(3) }, "loglevel"},
+		{"log format", func(c *Config) { c.LogFormat = "" }, "must be one of the following: text, json"},
+		{"log file", func(c *Config) { c.LogFile = strings.Repeat("x", 4096) }, "path too long (4096), must be under 4096"},
+		{"NUL in log file", func(c *Config) { c.LogFile = "a\x00" }, "NUL byte"},
+		{"pid file", func(c *Config) { c.PIDFile = strings.Repeat("x", 4096) }, "pidfile"},
+		{"protected, every address", func(c *Config) { c.Bind = []string{"127.0.0.1", "-*"} }, `protected-mode yes: other machines may reach "-*"`},
+		{"protected, a name", func(c *Config) { c.Bind = []string{"example.org"} }, `other machines may reach "example.org"`},
+		{"protected, loopback", func(c *Config) { c.Bind = []string{"127.8.8.8", "::1", "-::ffff:127.0.0.1", "LocalHost"} }, ""},
+		{"protected, socket only", func(c *Config) { c.Bind, c.Port, c.UnixSocket = []string{"*"}, 0, "/s" }, ""},
+		{"not protected", func(c *Config) { c.Bind, c.ProtectedMode = []string{"*", "::*"}, false }, ""},
 		{"zero Config", func(c *Config) { *c = Config{} }, "maxclients"},
 	}
 	for _, tc := range cases {
@@ -218,7 +252,7 @@ func TestLogLevel_OrderFollowsRedis(t *testing.T) {
 
 func TestHelp_NamesEveryParameterAndFitsATerminal(t *testing.T) {
 	help := Help()
-	for _, p := range table() {
+	for _, p := range settings() {
 		if !strings.Contains(help, "\n  --"+p.name+" "+p.args+"\n") {
 			t.Errorf("help does not show --%s %s", p.name, p.args)
 		}

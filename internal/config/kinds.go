@@ -16,12 +16,14 @@ import (
 // Limits of the textual kinds, Redis's own.
 const (
 	maxBindAddrs      = 16
-	maxSocketPathSize = 108 // sun_path of a Linux sockaddr_un, its final NUL included
+	maxSocketPathSize = 108  // sun_path of a Linux sockaddr_un, its final NUL included
+	maxPathSize       = 4096 // PATH_MAX of Linux, the final NUL included
 )
 
 const (
 	errArgCount     = redisError("wrong number of arguments")
 	errTooManyBinds = redisError("Too many bind addresses specified.")
+	errNotBool      = redisError("argument must be 'yes' or 'no'")
 )
 
 var (
@@ -158,9 +160,19 @@ func addresses(name, doc, def string, field func(*Config) *[]string) parameter {
 
 // socketPath is the path of a Unix socket, or empty.
 func socketPath(name, doc, def string, field func(*Config) *string) parameter {
+	return boundedPath(name, "unix socket path", doc, def, maxSocketPathSize, field)
+}
+
+// filePath is the path of a file, or empty.
+func filePath(name, doc, def string, field func(*Config) *string) parameter {
+	return boundedPath(name, "path", doc, def, maxPathSize, field)
+}
+
+// boundedPath is a path of less than size bytes, or empty. what names it in an error.
+func boundedPath(name, what, doc, def string, size int, field func(*Config) *string) parameter {
 	check := func(path string) error {
-		if len(path) >= maxSocketPathSize {
-			return fmt.Errorf("unix socket path too long (%d), must be under %d", len(path), maxSocketPathSize)
+		if len(path) >= size {
+			return fmt.Errorf("%s too long (%d), must be under %d", what, len(path), size)
 		}
 		if strings.IndexByte(path, 0) >= 0 {
 			return errNULByte
@@ -179,6 +191,19 @@ func socketPath(name, doc, def string, field func(*Config) *string) parameter {
 		get:   func(c *Config) string { return *field(c) },
 		check: func(c *Config) error { return check(*field(c)) },
 	}
+}
+
+// yesNo is a bool in Redis's words.
+func yesNo(name, doc, def string, field func(*Config) *bool) parameter {
+	p := enum(name, doc, def, []choice[bool]{{"yes", true}, {"no", false}}, nil, field)
+	parse := p.parse
+	p.parse = func(c *Config, values []string) error {
+		if parse(c, values) != nil {
+			return errNotBool
+		}
+		return nil
+	}
+	return p
 }
 
 // A choice is one word an enumerated parameter accepts, in any case.

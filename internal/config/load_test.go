@@ -2,10 +2,15 @@ package config
 
 import (
 	"errors"
+	"io"
 	"log/slog"
+	"os"
+	"path"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -40,6 +45,8 @@ func TestLoad_WithoutArgumentsGivesRedisDefaults(t *testing.T) {
 		TCPKeepAlive:    5 * time.Minute,
 		ShutdownTimeout: 3 * time.Second,
 		LogLevel:        slog.LevelInfo,
+		LogFormat:       LogText,
+		ProtectedMode:   true,
 	}
 	if got := mustLoad(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load() = %+v\nwant     %+v", got, want)
@@ -55,7 +62,7 @@ func TestLoad_Values(t *testing.T) {
 		{"--bind|127.0.0.1|::1", "bind", "127.0.0.1 ::1"},
 		{"--bind|127.0.0.1 ::1", "bind", "127.0.0.1 ::1"},
 		{"--bind|127.0.0.1|-::1|--port|7000", "bind", "127.0.0.1 -::1"},
-		{"--bind|*|-::*", "bind", "* -::*"},
+		{"--bind|*|-::*|--protected-mode|no", "bind", "* -::*"},
 		{"--bind=127.0.0.1|::1", "bind", "127.0.0.1 ::1"},
 		{"--bind||--unixsocket|/tmp/s", "bind", ""},
 		{"--bind|--unixsocket|/tmp/s", "bind", ""},
@@ -87,6 +94,18 @@ func TestLoad_Values(t *testing.T) {
 		{"--loglevel|WARNING", "loglevel", "warning"},
 		{"--loglevel|verbose", "loglevel", "verbose"},
 		{"--loglevel|nothing", "loglevel", "nothing"},
+		{"--log-format|JSON", "log-format", "json"},
+		{"--logfile|/var/log/a b", "logfile", "/var/log/a b"},
+		{"--logfile|x|--logfile|", "logfile", ""},
+		{"--pidfile|p", "pidfile", "p"},
+		{"--protected-mode|No", "protected-mode", "no"},
+
+		{"--save|", "save", ""},
+		{"--save", "save", ""},
+		{"--save|--appendonly|NO", "appendonly", "no"},
+		{"--maxmemory|0mb", "maxmemory", "0"},
+		{"--maxmemory-policy|allkeys-lru", "maxmemory-policy", "noeviction"},
+		{"--notify-keyspace-events|Ex", "notify-keyspace-events", ""},
 
 		{"--client-output-buffer-limit|pubsub|1mb|2k|3", "client-output-buffer-limit",
 			"normal 0 0 0 slave 268435456 67108864 60 pubsub 1048576 2000 3"},
@@ -170,10 +189,26 @@ func TestLoad_Errors(t *testing.T) {
 		{"--prot|1", `unknown parameter "--prot", did you mean --port?`},
 		{"--max-clients|1", `unknown parameter "--max-clients", did you mean --maxclients?`},
 		{"--tcp-keep-alive|1", `unknown parameter "--tcp-keep-alive", did you mean --tcp-keepalive?`},
-		{"--appendonly|no", `unknown parameter "--appendonly", see --help`},
+		{"--nonsense|no", `unknown parameter "--nonsense", see --help`},
+		{"--appendonly|yes", `--appendonly "yes": not supported, only "no" is: nothing is stored, so nothing can be saved`},
+		{"--appendonly", `--appendonly: wrong number of arguments`},
+		{"--save|3600|1", `--save "3600" "1": not supported, only "" is: nothing is stored, so nothing can be saved`},
+		{"--maxmemory|1gb", `--maxmemory "1gb": not supported, only "0" is: memory is bounded for each client, by maxclients and the buffer limits`},
+		{"--tls-cert-file|x", `--tls-cert-file "x": not supported: there is no TLS`},
+		{"--tls-port|6380", `--tls-port "6380": not supported, only "0" is: there is no TLS`},
+		{"--requirepass|hunter2", `--requirepass (hidden): not supported, only "" is: there are no users and no passwords`},
+		{"--user|alice|on|>hunter2", `--user (hidden): not supported: there are no users and no passwords`},
+		{"--user|default|off", `--user (hidden): not supported: there are no users and no passwords`},
+		{"--rename-command|PUBLISH|", `--rename-command "PUBLISH" "": not supported: commands have one name`},
+		{"--hz", `--hz: wrong number of arguments`},
+		{"--maxmemory-policy", `--maxmemory-policy: wrong number of arguments`},
+		{"--include", `--include: wrong number of arguments`},
+		{"--protected-mode|maybe", `--protected-mode "maybe": argument must be 'yes' or 'no'`},
+		{"--bind|*", `protected-mode yes: other machines may reach "*"; bind to loopback addresses or set protected-mode no`},
 		{"--=1", `unknown parameter "--", see --help`},
 		{"--", `unexpected argument "--": parameters are written --name value`},
-		{"redis.conf", `unexpected argument "redis.conf": parameters are written --name value`},
+		{"no/such.conf", `cannot read configuration file no/such.conf: no such file or directory`},
+		{"-", `there is no standard input to read the configuration from`},
 		{"", `unexpected argument "": parameters are written --name value`},
 		{"-p|1", `unexpected argument "-p": parameters are written --name value`},
 
@@ -224,6 +259,8 @@ func TestLoad_HelpAndVersion(t *testing.T) {
 		{"--port|7000|-v", ErrVersion},
 		{"--help|--nonsense", ErrHelp},
 		{"--version|--help", ErrVersion},
+		{"no/such.conf|--help", ErrHelp},
+		{"--nonsense|--port|x|-v", ErrVersion},
 	}
 	for _, tc := range cases {
 		if _, err := Load(strings.Split(tc.args, "|")); !errors.Is(err, tc.want) {
@@ -250,6 +287,37 @@ func reload(c *Config) (Config, error) {
 	return Load(args)
 }
 
+// noFiles is a file system without files.
+var noFiles = textFiles(nil)
+
+// textFiles is a file system with the given files and no others. A pattern
+// matches in it as in a single folder.
+func textFiles(texts map[string]string) files {
+	return files{
+		open: func(name string) (io.ReadCloser, error) {
+			text, ok := texts[name]
+			if !ok {
+				return nil, &os.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
+			}
+			return io.NopCloser(strings.NewReader(text)), nil
+		},
+		glob: func(pattern string) ([]string, error) {
+			var names []string
+			for name := range texts {
+				ok, err := path.Match(pattern, name)
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					names = append(names, name)
+				}
+			}
+			slices.Sort(names)
+			return names, nil
+		},
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	for _, args := range []string{
 		"",
@@ -261,12 +329,14 @@ func FuzzLoad(f *testing.F) {
 		"--tcp-keepalive|0|--shutdown-timeout|4|--loglevel|NOTHING|--shards|256",
 		"--maxclients|4294967295|--tcp-backlog|0|--databases|1",
 		"--bind=*\x00|--help",
+		"--protected-mode|no|--bind|*|--save|--pidfile|p|--log-format|json",
+		"--hz|10|--requirepass|x",
 		"--\xff=|--|---|-v",
 	} {
 		f.Add(args)
 	}
 	f.Fuzz(func(t *testing.T, joined string) {
-		c, err := Load(strings.Split(joined, "|"))
+		c, _, err := Sources{Args: strings.Split(joined, "|")}.load(noFiles)
 		if err != nil {
 			if strings.ContainsAny(err.Error(), "\r\n") {
 				t.Errorf("error of several lines: %q", err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -84,7 +85,7 @@ func redisComplaint(t *testing.T, server string, args []string) string {
 func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 	server := redisServer(t)
 	ours := map[string]bool{ // parameters whose names, words or defaults are our own
-		"shards": true, "io": true, "unixsocket": true,
+		"shards": true, "io": true, "unixsocket": true, "log-format": true,
 	}
 	cases := map[string][]string{
 		"defaults": {"--bind", "127.0.0.1", "-::1", "--shutdown-timeout", "3"},
@@ -127,7 +128,7 @@ func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 // and stops it again.
 func redisConfig(t *testing.T, server string, args []string, socket string, names []string) map[string]string {
 	t.Helper()
-	cmd := exec.Command(server, append([]string{"--save", ""}, args...)...)
+	cmd := exec.Command(server, slices.Concat(args, []string{"--save", ""})...)
 	cmd.Dir = filepath.Dir(socket)
 	stdout, w, err := os.Pipe()
 	if err != nil {

@@ -14,12 +14,13 @@ type Pair struct {
 
 // Get returns the parameters whose name matches pattern, a glob in which
 // case does not count, in the order of the table. Values are as CONFIG GET
-// prints them: memory in bytes, permissions in octal, times in seconds. The
-// caller owns the result; nil means that none matched.
+// prints them: memory in bytes, permissions in octal, times in seconds. Among
+// them are parameters of Redis whose value cannot be another one here, such as
+// appendonly; those without effect are not. The caller owns the result; nil means that none matched.
 func (c *Config) Get(pattern string) []Pair {
 	var pairs []Pair
 	for _, p := range table() {
-		if glob.MatchFold(pattern, p.name) {
+		if p.get != nil && glob.MatchFold(pattern, p.name) {
 			pairs = append(pairs, Pair{Name: p.name, Value: p.get(c)})
 		}
 	}
@@ -31,15 +32,18 @@ func (c *Config) Get(pattern string) []Pair {
 func Help() string {
 	const width = 78
 	var b strings.Builder
-	b.WriteString(`Usage: broker [--name value ...]
+	b.WriteString(`Usage: broker [FILE] [--name value ...]
        broker -h | --help
        broker -v | --version
 
 A Redis-compatible pub/sub broker. Parameters have Redis's names and formats;
 --name=value works as well. Sizes take the units b, k, kb, m, mb, g and gb.
 
+FILE is in redis.conf's syntax; - is standard input. The environment overrides
+it (BROKER_TCP_BACKLOG is tcp-backlog), and the command line overrides both.
+
 `)
-	for _, p := range table() {
+	for _, p := range settings() {
 		fmt.Fprintf(&b, "  --%s %s\n", p.name, p.args)
 		def := p.def
 		if def == "" {

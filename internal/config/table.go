@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,29 +19,35 @@ const (
 	minBufferBytes = 1 << 20
 )
 
-// A parameter is one row of the table: all that is known of one setting.
+// A parameter is one row of the table: all that is known of one name.
 //
-// parse, get and check belong to the row's kind (kinds.go). parse writes to
-// c only when it returns nil. A value that get returns is accepted by parse
-// and gives the same field again; the exception is [AnyPort], which cannot
-// be written as text.
+// parse, get and check belong to the row's kind (kinds.go, facts.go). parse
+// writes to c only when it returns nil. A value that get returns is accepted
+// by parse and gives the same field again; the exception is [AnyPort], which
+// cannot be written as text.
 type parameter struct {
 	name string // as in redis.conf, lower-case
 	args string // placeholder for the value in the help
-	doc  string // one sentence for the help
+	doc  string // what it is about, for the help, README.md and broker.conf
 	def  string // the default, as parse reads it
 
 	// many says that the parameter takes several values, which may come as
 	// separate arguments or within one argument, separated by blanks.
 	many bool
 
+	// secret says that no error may show the values.
+	secret bool
+
 	parse func(c *Config, values []string) error
-	get   func(c *Config) string
-	check func(c *Config) error
+	get   func(c *Config) string // nil: CONFIG GET does not know the name
+	check func(c *Config) error  // nil unless the row is a setting
 }
 
 // set parses the values given for p into c.
 func (p *parameter) set(c *Config, values []string) error {
+	if !p.isSetting() {
+		return p.parse(c, values)
+	}
 	if p.many {
 		return p.parse(c, strings.Fields(strings.Join(values, " ")))
 	}
@@ -50,14 +57,34 @@ func (p *parameter) set(c *Config, values []string) error {
 	return p.parse(c, values)
 }
 
-// table returns the rows in the order in which the help and CONFIG GET show
-// them. A new parameter is a field of [Config] and a row here.
+// isSetting reports whether the row has a field in [Config].
+func (p *parameter) isSetting() bool { return p.check != nil }
+
+// shown prints values for an error.
+func (p *parameter) shown(values []string) string {
+	if p.secret && len(values) > 0 {
+		return hiddenValue
+	}
+	return quoteArgs(values)
+}
+
+// table returns all rows, in the order in which CONFIG GET shows them.
 func table() []parameter {
+	return slices.Concat(settings(), facts(), unused())
+}
+
+// settings returns the rows that set something, in the order in which the
+// help shows them. A new parameter is a field of [Config] and a row here.
+func settings() []parameter {
 	return []parameter{
 		addresses("bind",
 			"addresses to listen on; a leading '-' allows one to be missing, * is all of IPv4, ::* all of IPv6",
 			"127.0.0.1 -::1",
 			func(c *Config) *[]string { return &c.Bind }),
+		yesNo("protected-mode",
+			"keeps unauthenticated clients of other machines out: with yes the broker starts only when bind names loopback addresses",
+			"yes",
+			func(c *Config) *bool { return &c.ProtectedMode }),
 		port("port",
 			"TCP port; 0 opens none",
 			"6379",
@@ -88,7 +115,7 @@ func table() []parameter {
 			func(c *Config) *Driver { return &c.IO }),
 		outputLimits("client-output-buffer-limit",
 			"per class (normal, replica, pubsub): unread bytes that close a client at once, unread bytes that close it after SECONDS in a row, and those seconds; 0 sets no limit",
-			"normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
+			"normal 0 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60",
 			func(c *Config) *OutputLimits { return &c.OutputLimits }),
 		memory("client-query-buffer-limit",
 			"bytes of unfinished commands kept for a client",
@@ -114,6 +141,18 @@ func table() []parameter {
 			"lowest level that is logged",
 			"notice",
 			func(c *Config) *slog.Level { return &c.LogLevel }),
+		enum("log-format",
+			"how log lines are written: text for people, json for programs",
+			"text", []choice[LogFormat]{{"text", LogText}, {"json", LogJSON}}, nil,
+			func(c *Config) *LogFormat { return &c.LogFormat }),
+		filePath("logfile",
+			"file to append the log to, which may be moved away while the broker runs; empty is standard output",
+			"",
+			func(c *Config) *string { return &c.LogFile }),
+		filePath("pidfile",
+			"file to write the process id to, removed at the end; empty writes none",
+			"",
+			func(c *Config) *string { return &c.PIDFile }),
 	}
 }
 
