@@ -98,6 +98,12 @@ type process struct {
 // when the test ends before it does.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startWith(t, environment(), "", args...)
+}
+
+// startWith is start with an environment and a text on standard input.
+func startWith(t *testing.T, env []string, stdin string, args ...string) *process {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +114,7 @@ func start(t *testing.T, args ...string) *process {
 		lines:  make(chan string, 1024),
 		ended:  make(chan struct{}),
 	}
-	p.cmd.Env = environment()
+	p.cmd.Env, p.cmd.Stdin = env, strings.NewReader(stdin)
 	p.cmd.Stdout, p.cmd.Stderr = w, &p.stderr
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

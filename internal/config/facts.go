@@ -171,9 +171,9 @@ func userDirective(why string) parameter {
 	return p
 }
 
-// unused returns the rows for what has no effect, which CONFIG GET does not
-// show. Names of Redis before 5.0 and of Valkey are among them.
-func unused() []parameter {
+// inert returns the rows for what has no effect, which CONFIG GET does not
+// show. Names that Redis had before version 5, and names of Valkey, are among them.
+func inert() []parameter {
 	names := words(`
 		acl-pubsub-default acllog-max-len active-defrag-cycle-max
 		active-defrag-cycle-min active-defrag-ignore-bytes

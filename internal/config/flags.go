@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// A flag is one parameter on the command line.
-type flag struct {
+// A cliFlag is one parameter on the command line.
+type cliFlag struct {
 	name   string // without the dashes, as it was written
 	values []string
 }
 
 // parseArgs takes the command line apart: the name of the configuration file,
 // "" for none, and the flags. args is not retained, the strings in it are.
-func parseArgs(args []string) (file string, flags []flag, err error) {
+func parseArgs(args []string) (file string, flags []cliFlag, err error) {
 	if len(args) > 0 && isFileName(args[0]) {
 		file, args = args[0], args[1:]
 	}
 	for len(args) > 0 {
-		var f flag
+		var f cliFlag
 		if f, args, err = nextFlag(args); err != nil {
 			return "", nil, err
 		}
@@ -33,19 +33,19 @@ func isFileName(arg string) bool {
 }
 
 // nextFlag takes the first flag and its values off args, which is not empty.
-func nextFlag(args []string) (flag, []string, error) {
+func nextFlag(args []string) (cliFlag, []string, error) {
 	first := args[0]
 	switch first {
 	case "-h", "--help":
-		return flag{}, nil, ErrHelp
+		return cliFlag{}, nil, ErrHelp
 	case "-v", "--version":
-		return flag{}, nil, ErrVersion
+		return cliFlag{}, nil, ErrVersion
 	}
 	name, isFlag := strings.CutPrefix(first, "--")
 	if !isFlag || name == "" {
-		return flag{}, nil, fmt.Errorf("unexpected argument %s: parameters are written --name value", quoteArgs(args[:1]))
+		return cliFlag{}, nil, fmt.Errorf("unexpected argument %s: parameters are written --name value", quoteArgs(args[:1]))
 	}
-	f := flag{name: name}
+	f := cliFlag{name: name}
 	if n, v, ok := strings.Cut(name, "="); ok {
 		f.name = n
 		f.values = append(f.values, v)
@@ -61,7 +61,7 @@ func beginsFlag(arg string) bool {
 }
 
 // apply sets the parameter that f names.
-func (f flag) apply(r *fileReader) error {
+func (f cliFlag) apply(r *fileReader) error {
 	if strings.EqualFold(f.name, includeName) {
 		if err := r.include(f.values); err != nil {
 			return fmt.Errorf("--%s: %w", strings.TrimSpace(includeName+" "+quoteArgs(f.values)), err)

@@ -128,6 +128,29 @@ func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 // and stops it again.
 func redisConfig(t *testing.T, server string, args []string, socket string, names []string) map[string]string {
 	t.Helper()
+	values := map[string]string{}
+	withRedis(t, server, args, socket, func(conn *bufio.ReadWriter) {
+		for _, name := range names {
+			fmt.Fprintf(conn, "CONFIG GET %s\r\n", name)
+			conn.Flush()
+			if n := readLength(t, conn.Reader, '*'); n != 2 {
+				t.Errorf("%s: redis-server answers %d strings, want its name and value", name, n)
+				for range n {
+					readBulk(t, conn.Reader)
+				}
+				continue
+			}
+			readBulk(t, conn.Reader)
+			values[name] = readBulk(t, conn.Reader)
+		}
+	})
+	return values
+}
+
+// withRedis starts the server with args, which open a Unix socket at the given
+// path, connects to it, calls use and stops the server again.
+func withRedis(t *testing.T, server string, args []string, socket string, use func(*bufio.ReadWriter)) {
+	t.Helper()
 	cmd := exec.Command(server, slices.Concat(args, []string{"--save", ""})...)
 	cmd.Dir = filepath.Dir(socket)
 	stdout, w, err := os.Pipe()
@@ -154,21 +177,7 @@ func redisConfig(t *testing.T, server string, args []string, socket string, name
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(30 * time.Second))
-	r := bufio.NewReader(conn)
-	values := map[string]string{}
-	for _, name := range names {
-		fmt.Fprintf(conn, "CONFIG GET %s\r\n", name)
-		if n := readLength(t, r, '*'); n != 2 {
-			t.Errorf("%s: redis-server answers %d strings, want its name and value", name, n)
-			for range n {
-				readBulk(t, r)
-			}
-			continue
-		}
-		readBulk(t, r)
-		values[name] = readBulk(t, r)
-	}
-	return values
+	use(bufio.NewReadWriter(bufio.NewReader(conn), bufio.NewWriter(conn)))
 }
 
 func readBulk(t *testing.T, r *bufio.Reader) string {

@@ -70,7 +70,7 @@ func (p *parameter) shown(values []string) string {
 
 // table returns all rows, in the order in which CONFIG GET shows them.
 func table() []parameter {
-	return slices.Concat(settings(), facts(), unused())
+	return slices.Concat(settings(), facts(), inert())
 }
 
 // settings returns the rows that set something, in the order in which the
