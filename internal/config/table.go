@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -68,10 +69,13 @@ func (p *parameter) shown(values []string) string {
 	return quoteArgs(values)
 }
 
-// table returns all rows, in the order in which CONFIG GET shows them.
-func table() []parameter {
+// table returns all rows, in the order in which CONFIG GET shows them. The
+// rows are built once and shared by all callers, who may not write them:
+// building them takes a hundred times as long as CONFIG GET of one name, and a
+// client may ask for thousands in one command (BenchmarkGet).
+var table = sync.OnceValue(func() []parameter {
 	return slices.Concat(settings(), facts(), inert())
-}
+})
 
 // settings returns the rows that set something, in the order in which the
 // help shows them. A new parameter is a field of [Config] and a row here.
