@@ -8,6 +8,15 @@ import (
 	"broker/integration/harness"
 )
 
+// variants are the brokers that the cases run on. One shard has no races that
+// two have not, and the race detector makes each variant dear.
+func variants() []harness.Variant {
+	if harness.RaceDetector {
+		return harness.Variants(2)
+	}
+	return harness.Variants(1, 2)
+}
+
 // TestCases plays every case that the broker can play, for one and two shards
 // and every I/O driver.
 func TestCases(t *testing.T) {
@@ -22,9 +31,9 @@ func TestCases(t *testing.T) {
 		}
 		all.Go(func() {
 			t.Run(c.ID, func(t *testing.T) {
-				var variants sync.WaitGroup
-				for _, v := range harness.Variants(1, 2) {
-					variants.Go(func() {
+				var running sync.WaitGroup
+				for _, v := range variants() {
+					running.Go(func() {
 						t.Run(v.String(), func(t *testing.T) {
 							slots <- struct{}{}
 							defer func() { <-slots }()
@@ -32,7 +41,7 @@ func TestCases(t *testing.T) {
 						})
 					})
 				}
-				variants.Wait()
+				running.Wait()
 			})
 		})
 	}

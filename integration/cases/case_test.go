@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -134,9 +135,7 @@ func unescape(s string) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			for range n {
-				out = append(out, one...)
-			}
+			out = append(out, bytes.Repeat(one, n)...)
 			s = tail
 			continue
 		default:
@@ -164,11 +163,7 @@ func expand(text string, repeat *int, vars map[string]string) ([]byte, error) {
 	}
 	if !counter.MatchString(text) {
 		one, err := unescape(text)
-		var out []byte
-		for range *repeat {
-			out = append(out, one...)
-		}
-		return out, err
+		return bytes.Repeat(one, *repeat), err
 	}
 	// The counters stand in few places of the text: resolve what lies between
 	// them once.

@@ -15,18 +15,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const (
-	// parallel is how many cases run at once. They mostly wait: for silence,
-	// for timers of the server.
-	parallel = 12
+// parallel is how many cases run at once. They mostly wait: for silence, for
+// timers of the server.
+func parallel() int {
+	if harness.RaceDetector {
+		return 4
+	}
+	return 12
+}
 
-	// slowFactor stretches the time limits that the cases name, which were set
-	// for a machine that does nothing else.
-	slowFactor = 10
-)
+// slowFactor stretches the time limits that the cases name, which were set for
+// a machine that does nothing else.
+const slowFactor = 10
 
 // slots bounds the cases that run at once.
-var slots = make(chan struct{}, parallel)
+var slots = make(chan struct{}, parallel())
 
 // TestRunner_CasesPassAgainstRedis proves the runner and the data: a plain
 // redis-server passes every case that needs nothing more.
