@@ -7,7 +7,8 @@ type Subscription[T any] struct {
 	entry *entry[T]
 	shard int32
 
-	// Guarded by the control mutex: its position in its part of the list.
+	// Guarded by the control mutex: its position in its part of the newest list,
+	// negative once it is removed.
 	position int32
 }
 
@@ -100,6 +101,7 @@ func (l *List[T]) leave(sub *Subscription[T]) {
 	if moved {
 		last.position = sub.position
 	}
+	sub.position = -1
 	p.subs = subs
 	l.total--
 	if subs.len() == 0 {

@@ -23,7 +23,9 @@ const (
 
 // A Store knows every subscription. Create one with New.
 type Store[T any] struct {
-	// The indexes are read without a lock and written by the holder of mu.
+	// Immutable. The indexes themselves are read without a lock and written by
+	// the holder of mu.
+	shards   int
 	index    [kinds]*xsync.MapOf[string, *entry[T]]
 	patterns patternIndex[T]
 
@@ -59,12 +61,12 @@ type entry[T any] struct {
 	draft *List[T]
 }
 
-// New returns an empty store for owners in that many shards.
+// New returns an empty store for owners in that many shards, numbered from 0.
 func New[T any](shards int) *Store[T] {
 	if shards < 1 {
 		panic("channelstore: no shards")
 	}
-	st := &Store[T]{patterns: newPatternIndex[T]()}
+	st := &Store[T]{shards: shards, patterns: newPatternIndex[T]()}
 	for k := range st.index {
 		st.index[k] = xsync.NewMapOf[string, *entry[T]]()
 	}

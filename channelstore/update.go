@@ -16,6 +16,7 @@ type request[T any] struct {
 	// Guarded by the control mutex.
 	joined []*Subscription[T]
 	done   bool
+	gone   bool // leave names a subscription that was removed before
 }
 
 // Subscribe adds a subscription of owner, in shard, to each of names and
@@ -24,17 +25,21 @@ type request[T any] struct {
 // every later Find and Match shows the subscriptions.
 //
 // Cost per name: O(1) amortised, however many subscriptions and names exist.
+// It panics, and changes nothing, when there is no such kind or shard.
 func (st *Store[T]) Subscribe(kind Kind, shard int, owner T, names [][]byte, dst []*Subscription[T]) []*Subscription[T] {
+	// Checked here, because a request that waits is applied by another goroutine.
+	if kind >= kinds || shard < 0 || shard >= st.shards {
+		panic("channelstore: no such kind or shard")
+	}
 	if len(names) == 0 {
 		return dst
 	}
 	if st.mu.TryLock() {
-		defer st.mu.Unlock()
+		defer st.finish()
 		st.applyWaiting()
 		for _, name := range names {
 			dst = append(dst, st.join(kind, shard, owner, name))
 		}
-		st.installTouched()
 		return dst
 	}
 	r := &request[T]{kind: kind, shard: shard, owner: owner, names: names, joined: dst}
@@ -44,21 +49,34 @@ func (st *Store[T]) Subscribe(kind Kind, shard int, owner T, names [][]byte, dst
 
 // Unsubscribe removes subs. When it returns, no later Find or Match shows
 // them; lists that were loaded before still do. Each must have come from
-// Subscribe of this store and may be removed once.
+// Subscribe of this store. It panics, once the others are removed, when one
+// was removed before.
 func (st *Store[T]) Unsubscribe(subs []*Subscription[T]) {
 	if len(subs) == 0 {
 		return
 	}
+	var gone bool
 	if st.mu.TryLock() {
-		defer st.mu.Unlock()
-		st.applyWaiting()
-		for _, sub := range subs {
-			st.leave(sub)
-		}
-		st.installTouched()
-		return
+		gone = st.leaveAll(subs)
+	} else {
+		r := &request[T]{leave: subs}
+		st.wait(r)
+		gone = r.gone
 	}
-	st.wait(&request[T]{leave: subs})
+	if gone {
+		panic("channelstore: a subscription was removed twice")
+	}
+}
+
+// leaveAll makes the updates that wait and removes subs. It reports whether one
+// of them was removed before. The caller holds mu and gives it up.
+func (st *Store[T]) leaveAll(subs []*Subscription[T]) (gone bool) {
+	defer st.finish()
+	st.applyWaiting()
+	for _, sub := range subs {
+		gone = !st.leave(sub) || gone
+	}
+	return gone
 }
 
 // wait queues r and returns when it is done: by whoever holds the control
@@ -73,15 +91,21 @@ func (st *Store[T]) wait(r *request[T]) {
 		}
 	}
 	st.mu.Lock()
-	defer st.mu.Unlock()
+	defer st.finish()
 	if !r.done {
 		st.applyWaiting()
-		st.installTouched()
 	}
 }
 
+// finish installs what was touched and gives up the control mutex, also when
+// the update panics halfway: what it had done by then is consistent.
+func (st *Store[T]) finish() {
+	defer st.mu.Unlock()
+	st.installTouched()
+}
+
 // applyWaiting makes the updates that wait, oldest first, without installing
-// them; installTouched must follow before mu is released. The caller holds mu.
+// them; finish must follow. The caller holds mu.
 func (st *Store[T]) applyWaiting() {
 	if st.waiting.Load() == nil {
 		return
@@ -97,7 +121,7 @@ func (st *Store[T]) applyWaiting() {
 			r.joined = append(r.joined, st.join(r.kind, r.shard, r.owner, name))
 		}
 		for _, sub := range r.leave {
-			st.leave(sub)
+			r.gone = !st.leave(sub) || r.gone
 		}
 		r.done = true
 	}
@@ -120,10 +144,16 @@ func (st *Store[T]) join(kind Kind, shard int, owner T, name []byte) *Subscripti
 	return sub
 }
 
-// leave removes one subscription from its name's draft. The caller holds mu.
-func (st *Store[T]) leave(sub *Subscription[T]) {
+// leave removes one subscription from its name's draft. It returns false and
+// does nothing when that was removed before: its name may have another entry by
+// now. The caller holds mu.
+func (st *Store[T]) leave(sub *Subscription[T]) bool {
+	if sub.position < 0 {
+		return false
+	}
 	st.draftOf(sub.entry).leave(sub)
 	st.total[sub.entry.kind].Add(-1)
+	return true
 }
 
 // draftOf returns the next list of e, which the caller may change until it is
