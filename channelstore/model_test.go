@@ -208,15 +208,18 @@ func checkIndex(t failer, st *store) {
 			t.Fatalf("an empty bucket for %q", key)
 		}
 		inBuckets += n
-		shapes[shape{len(key.prefix), len(key.suffix)}] += n
+		shapes[key.shape()] += n
 		return true
 	})
-	if inBuckets != st.Count(Patterns) {
-		t.Fatalf("%d patterns lie in buckets, Count is %d", inBuckets, st.Count(Patterns))
+	if inBuckets+int(st.plain.Load()) != st.Count(Patterns) {
+		t.Fatalf("%d patterns lie in buckets and %d are plain, Count is %d", inBuckets, st.plain.Load(), st.Count(Patterns))
 	}
 	installed := st.patterns.shapes.Load()
 	if (installed == nil) != (len(shapes) == 0) {
 		t.Fatalf("shapes are nil: %v, with %d patterns", installed == nil, inBuckets)
+	}
+	if installed != nil && !slices.IsSortedFunc(*installed, shape.compare) {
+		t.Fatalf("the shapes are not in order: %v", *installed)
 	}
 	if installed != nil && len(*installed) != len(shapes) {
 		t.Fatalf("%d shapes are installed, %d exist", len(*installed), len(shapes))

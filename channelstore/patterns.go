@@ -1,6 +1,8 @@
 package channelstore
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/puzpuzpuz/xsync/v3"
@@ -16,7 +18,8 @@ const maxLiteral = 64
 
 // A patternIndex finds the patterns that can match a channel.
 //
-// Patterns lie in buckets by the literal text they begin and end with. The
+// Plain patterns, which match only the channel that is called like them, are not
+// in it: Match looks them up by their own name. The others lie in buckets by the literal text they begin and end with. The
 // lengths of those two texts are the pattern's shape. A look-up makes one hash
 // probe for each shape that exists and fits into the channel's name: it takes
 // that many bytes from the name's front and back and asks for the bucket.
@@ -34,7 +37,7 @@ const maxLiteral = 64
 // Readers take no lock. All writes are made by the holder of the control mutex.
 type patternIndex[T any] struct {
 	buckets *xsync.MapOf[literals, *bucket[T]]
-	shapes  rcu.Cell[[]shape] // nil when there is no pattern
+	shapes  rcu.Cell[[]shape] // ascending; nil when there is no pattern
 
 	// Guarded by the control mutex: patterns by shape.
 	patternsOf map[shape]int
@@ -43,8 +46,20 @@ type patternIndex[T any] struct {
 // literals are the texts that a bucket's patterns begin and end with.
 type literals struct{ prefix, suffix string }
 
-// A shape is the lengths of a pattern's literals.
-type shape struct{ prefix, suffix int }
+// A shape is the lengths of a pattern's literals, at most maxLiteral. It is small
+// because all of them are copied when one comes or goes.
+type shape struct{ prefix, suffix uint8 }
+
+func (k literals) shape() shape { return shape{uint8(len(k.prefix)), uint8(len(k.suffix))} }
+
+// size is how long a name has to be to have the literals.
+func (s shape) size() int { return int(s.prefix) + int(s.suffix) }
+
+// compare orders shapes by what they need of a name, so that a look-up can stop
+// at the first that does not fit.
+func (s shape) compare(t shape) int {
+	return cmp.Or(cmp.Compare(s.size(), t.size()), cmp.Compare(s.prefix, t.prefix))
+}
 
 // A bucket holds the patterns with the same literals.
 type bucket[T any] struct {
@@ -69,11 +84,15 @@ type test uint8
 const (
 	testMatch test = iota // glob.Match decides
 	testNone              // any name with the literals matches, but the empty one
-	testExact             // one name matches
+	testExact             // one name matches; in the pattern it is escaped
 )
 
+// newPattern returns what the index has to know of e, nil for a plain pattern.
 func newPattern[T any](e *entry[T]) *pattern[T] {
 	prefix, suffix, shape := glob.Literals(e.name)
+	if shape == glob.Exact && prefix == e.name {
+		return nil
+	}
 	p := &pattern[T]{
 		entry: e,
 		key:   literals{prefix[:min(len(prefix), maxLiteral)], suffix[max(0, len(suffix)-maxLiteral):]},
@@ -112,10 +131,10 @@ func (x *patternIndex[T]) match(channel string, dst []*List[T]) []*List[T] {
 		return dst
 	}
 	for _, s := range *shapes {
-		if s.prefix+s.suffix > len(channel) {
-			continue
+		if s.size() > len(channel) {
+			break
 		}
-		b, ok := x.buckets.Load(literals{channel[:s.prefix], channel[len(channel)-s.suffix:]})
+		b, ok := x.buckets.Load(literals{channel[:s.prefix], channel[len(channel)-int(s.suffix):]})
 		if !ok {
 			continue
 		}
@@ -150,9 +169,9 @@ func (x *patternIndex[T]) add(p *pattern[T]) {
 		// before the bucket is.
 		x.buckets.Store(literals{strings.Clone(p.key.prefix), strings.Clone(p.key.suffix)}, b)
 	}
-	s := shape{len(p.key.prefix), len(p.key.suffix)}
+	s := p.key.shape()
 	if x.patternsOf[s]++; x.patternsOf[s] == 1 {
-		x.installShapes()
+		x.installShape(s, true)
 	}
 }
 
@@ -167,23 +186,30 @@ func (x *patternIndex[T]) remove(p *pattern[T]) {
 	if next.len() == 0 {
 		x.buckets.Delete(p.key)
 	}
-	s := shape{len(p.key.prefix), len(p.key.suffix)}
+	s := p.key.shape()
 	if x.patternsOf[s]--; x.patternsOf[s] == 0 {
 		delete(x.patternsOf, s)
-		x.installShapes()
+		x.installShape(s, false)
 	}
 }
 
-// installShapes makes the set of shapes that exist current. There are at most
-// 65*65 of them, whatever the number of patterns.
-func (x *patternIndex[T]) installShapes() {
-	if len(x.patternsOf) == 0 {
+// installShape makes s one of the shapes that exist, or no longer. It copies
+// them; there are at most 65*65, whatever the number of patterns.
+func (x *patternIndex[T]) installShape(s shape, exists bool) {
+	var before []shape
+	if shapes := x.shapes.Load(); shapes != nil {
+		before = *shapes
+	}
+	at, _ := slices.BinarySearchFunc(before, s, shape.compare)
+	next := append(make([]shape, 0, len(before)+1), before[:at]...)
+	if exists {
+		next = append(append(next, s), before[at:]...)
+	} else {
+		next = append(next, before[at+1:]...)
+	}
+	if len(next) == 0 {
 		x.shapes.Install(nil)
 		return
-	}
-	next := make([]shape, 0, len(x.patternsOf))
-	for s := range x.patternsOf {
-		next = append(next, s)
 	}
 	x.shapes.Install(&next)
 }

@@ -32,6 +32,7 @@ type Store[T any] struct {
 	// Atomic, written by the holder of mu: names with a subscription, and
 	// subscriptions, by kind.
 	names [kinds]atomic.Int64
+	plain atomic.Int64 // names of kind Patterns without wildcard and escape
 	total [kinds]atomic.Int64
 
 	// Atomic: requests that wait for the holder of mu, newest first.
@@ -53,7 +54,7 @@ type entry[T any] struct {
 	// Immutable.
 	name    string
 	kind    Kind
-	pattern *pattern[T] // nil unless kind is Patterns
+	pattern *pattern[T] // nil for channels and plain patterns
 
 	list rcu.Cell[List[T]] // nil before the first install and at the end
 
@@ -91,7 +92,15 @@ func (st *Store[T]) Find(kind Kind, name []byte) *List[T] {
 // a subscription, in no particular order. It takes no lock and allocates only
 // to grow dst. channel is not kept.
 func (st *Store[T]) Match(channel []byte, dst []*List[T]) []*List[T] {
-	return st.patterns.match(view(channel), dst)
+	name := view(channel)
+	if st.plain.Load() > 0 {
+		if e, ok := st.index[Patterns].Load(name); ok && e.pattern == nil {
+			if l := e.list.Load(); l != nil {
+				dst = append(dst, l)
+			}
+		}
+	}
+	return st.patterns.match(name, dst)
 }
 
 // Count returns the number of names that have a subscription.

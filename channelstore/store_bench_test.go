@@ -213,6 +213,12 @@ func BenchmarkMatch(b *testing.B) {
 			}
 		})
 	}
+	// Plain names, as programs that always use PSUBSCRIBE have them.
+	run("none/plain/patterns=1000", "news.tech.xxxxxx.00000000000000000000000000", 0, func(yield func(string)) {
+		for i := range 1000 {
+			yield(fmt.Sprintf("news.%d", i) + strings.Repeat("z", i%30))
+		}
+	})
 	run("ten/patterns=10000", "news.tech.xxxxxx", 10, func(yield func(string)) {
 		for i := range 9_990 {
 			yield(fmt.Sprintf("news.tech.%06d*", i))

@@ -180,7 +180,7 @@ func (st *Store[T]) installTouched() {
 		// A pattern is findable before its list is there and until after it is
 		// empty; Match passes over entries without a list.
 		if after && !before {
-			st.names[e.kind].Add(1)
+			st.countName(e, 1)
 			if e.pattern != nil {
 				st.patterns.add(e.pattern)
 			}
@@ -196,7 +196,7 @@ func (st *Store[T]) installTouched() {
 		st.spare, e.draft = e.draft, nil
 		st.index[e.kind].Delete(e.name)
 		if before {
-			st.names[e.kind].Add(-1)
+			st.countName(e, -1)
 			if e.pattern != nil {
 				st.patterns.remove(e.pattern)
 			}
@@ -206,4 +206,12 @@ func (st *Store[T]) installTouched() {
 		st.touched = nil
 	}
 	st.touched = st.touched[:0]
+}
+
+// countName counts a name that came (1) or went (-1).
+func (st *Store[T]) countName(e *entry[T], n int64) {
+	st.names[e.kind].Add(n)
+	if e.kind == Patterns && e.pattern == nil {
+		st.plain.Add(n)
+	}
 }
