@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/puzpuzpuz/xsync/v3"
-
 	"broker/rcu"
 )
 
@@ -26,7 +24,7 @@ type Store[T any] struct {
 	// Immutable. The indexes themselves are read without a lock and written by
 	// the holder of mu.
 	shards   int
-	index    [kinds]*xsync.MapOf[string, *entry[T]]
+	index    [kinds]*index[T]
 	patterns patternIndex[T]
 
 	// Atomic, written by the holder of mu: names with a subscription, and
@@ -69,7 +67,7 @@ func New[T any](shards int) *Store[T] {
 	}
 	st := &Store[T]{shards: shards, patterns: newPatternIndex[T]()}
 	for k := range st.index {
-		st.index[k] = xsync.NewMapOf[string, *entry[T]]()
+		st.index[k] = newIndex[T]()
 	}
 	return st
 }
