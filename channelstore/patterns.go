@@ -19,11 +19,12 @@ const maxLiteral = 64
 // A patternIndex finds the patterns that can match a channel.
 //
 // Plain patterns, which match only the channel that is called like them, are not
-// in it: Match looks them up by their own name. The others lie in buckets by the literal text they begin and end with. The
-// lengths of those two texts are the pattern's shape. A look-up makes one hash
-// probe for each shape that exists and fits into the channel's name: it takes
-// that many bytes from the name's front and back and asks for the bucket.
-// Patterns with other texts are never looked at.
+// in it: Match looks them up by their own name. The others lie in buckets by
+// the literal text they begin and end with. The lengths of those two texts are
+// the pattern's shape. A look-up makes one hash probe for each shape that
+// exists and fits into the channel's name: it takes that many bytes from the
+// name's front and back and asks for the bucket. Patterns with other texts are
+// never looked at.
 //
 // Real sets of patterns have a handful of shapes (news.*, user:12345:*,
 // *.log). The worst case is an adversary who makes one pattern of every shape:

@@ -108,8 +108,12 @@ func TestPublish_Allocations(t *testing.T) {
 			payload := make([]byte, 32)
 			run := func() { publishTurns(l, p, turns, each, []byte("news"), payload) }
 			run()
-			if got := testing.AllocsPerRun(5, run) / (turns * each); got > 0.05 {
-				t.Errorf("%.4f allocations per PUBLISH, want at most 0.05", got)
+			most := 0.05
+			if raceEnabled {
+				most = 0.2 // the race detector has sync.Pool drop a part of what is put back
+			}
+			if got := testing.AllocsPerRun(5, run) / (turns * each); got > most {
+				t.Errorf("%.4f allocations per PUBLISH, want at most %v", got, most)
 			}
 		})
 	}
