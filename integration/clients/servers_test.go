@@ -1,6 +1,9 @@
 package clients
 
 import (
+	"fmt"
+	"os"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,7 +11,38 @@ import (
 	"broker/integration/harness"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// binaryDir is where the broker's program is built.
+var binaryDir string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "broker-clients-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	binaryDir = dir
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// built is the path of the broker's program once it is built.
+var built struct {
+	sync.Mutex
+	path string
+}
+
+// binary returns the path of the broker's program, built once for all tests.
+func binary(tb testing.TB) string {
+	tb.Helper()
+	built.Lock()
+	defer built.Unlock()
+	if built.path == "" {
+		built.path = harness.BuildBinary(tb, binaryDir)
+	}
+	return built.path
+}
 
 // A server is one kind of target that can be started, and started again at the
 // address that it had.
@@ -27,6 +61,9 @@ func onEach(t *testing.T, test func(*testing.T, server)) {
 			return v.StartAt(tb, addr)
 		}})
 	}
+	servers = append(servers, server{"binary", func(tb testing.TB, addr string) *harness.Target {
+		return harness.StartBinaryAt(tb, binary(tb), addr)
+	}})
 	for _, s := range servers {
 		t.Run(s.name, func(t *testing.T) { test(t, s) })
 	}

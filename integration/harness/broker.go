@@ -65,11 +65,10 @@ func KnowsFlag(name string) bool {
 	return len(cfg.Get(name)) > 0
 }
 
-// BuildBinary builds cmd/broker into a directory of the test and returns its
-// path.
-func BuildBinary(tb testing.TB) string {
+// BuildBinary builds cmd/broker into dir and returns the program's path.
+func BuildBinary(tb testing.TB, dir string) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "broker")
+	path := filepath.Join(dir, "broker")
 	out, err := exec.Command("go", "build", "-o", path, "broker/cmd/broker").CombinedOutput()
 	if err != nil {
 		tb.Fatalf("build the broker: %v\n%s", err, out)
@@ -77,9 +76,9 @@ func BuildBinary(tb testing.TB) string {
 	return path
 }
 
-// StartBinary starts a built broker as a process of its own and stops it when
-// the test ends.
-func StartBinary(tb testing.TB, path string, flags ...string) *Target {
+// StartBinaryAt starts a built broker as a process of its own, at addr or when
+// that is empty on a free port, and stops it when the test ends.
+func StartBinaryAt(tb testing.TB, path, addr string, flags ...string) *Target {
 	tb.Helper()
-	return startServer(tb, "broker binary", path, "", append([]string{"--bind", "127.0.0.1"}, flags...))
+	return startServer(tb, "broker binary", path, addr, append([]string{"--bind", "127.0.0.1"}, flags...))
 }
