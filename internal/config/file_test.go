@@ -145,11 +145,6 @@ func TestInclude_AsFlag(t *testing.T) {
 func TestFile_LimitsOfText(t *testing.T) {
 	line := "# " + strings.Repeat("x", 1021) + "\n"
 	half := strings.Repeat(line, maxFileBytes/2/len(line))
-	c, _, err := loadText("include half\n", map[string]string{"half": half})
-	if err != nil {
-		t.Errorf("half of the limit: %v", err)
-	}
-	_ = c
 	exact := strings.Repeat(line, maxFileBytes/len(line))
 	if _, _, err := loadText(exact, nil); err != nil {
 		t.Errorf("the limit exactly: %v", err)
@@ -178,8 +173,8 @@ func TestFile_LimitOfFiles(t *testing.T) {
 	if _, _, err := loadText(strings.Repeat("include empty\n", maxFiles-1), map[string]string{"empty": ""}); err != nil {
 		t.Errorf("as many files as allowed: %v", err)
 	}
-	if _, _, err := loadText(fmt.Sprintf("include %d", 1), map[string]string{"1": "port 3"}); err != nil {
-		t.Error(err)
+	if _, _, err := loadText(strings.Repeat("include empty\n", maxFiles), map[string]string{"empty": ""}); !errors.Is(err, errManyFiles) {
+		t.Errorf("one more: error %v, want %v", err, errManyFiles)
 	}
 }
 
@@ -243,7 +238,7 @@ func TestFile_OnDisk(t *testing.T) {
 		"main.conf":         "port 1\ninclude conf.d/*.conf\n",
 		"conf.d/20.conf":    "databases 20\nshards 2\n",
 		"conf.d/10.conf":    "databases 10\n",
-		"conf.d/.30.conf":   "databases 30\n",
+		"conf.d/.30.conf":   "databases 30\nmaxclients 30\n",
 		"conf.d/readme.txt": "nonsense\n",
 		"x/!a":              "databases 40\n",
 		"x/b":               "databases 50\n",
@@ -261,6 +256,9 @@ func TestFile_OnDisk(t *testing.T) {
 	}
 	if c.Port != 1 || c.Databases != 20 || c.Shards != 2 {
 		t.Errorf("port %d, databases %d, shards %d, want 1, 20, 2", c.Port, c.Databases, c.Shards)
+	}
+	if c.MaxClients == 30 {
+		t.Error("conf.d/*.conf matches a hidden file")
 	}
 	if want := filepath.Join(dir, "main.conf"); c.File != want {
 		t.Errorf("File = %q, want %q", c.File, want)
