@@ -57,11 +57,15 @@ const (
 	closed
 )
 
-// Attrs are what a client told about itself. The command layer reads and
-// writes them; they mean nothing to the shard.
+// Attrs are what the command layer keeps about a session, most of it what the
+// client told about itself. They mean nothing to the shard. Attrs are compared
+// with ==, so Tracking holds a pointer.
 type Attrs struct {
 	Name, LibName, LibVer string
 	DB                    int
+	NoEvict, NoTouch      bool // CLIENT NO-EVICT and CLIENT NO-TOUCH
+	Killed                bool // CLIENT KILL has ended it; it is torn down after this turn
+	Tracking              any  // what CLIENT TRACKING has switched on; nil: nothing
 }
 
 // An input holds the unconsumed bytes of a session: one incomplete command,

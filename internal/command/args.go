@@ -11,13 +11,16 @@ type arg struct {
 	since    string // if later than the command's
 	optional bool
 	multiple bool
-	args     []arg // of a oneOf or a block
+	// multipleToken: the token is repeated as well.
+	multipleToken bool
+	args          []arg // of a oneOf or a block
 }
 
 type argKind string
 
 const (
 	kindString  argKind = "string"
+	kindKey     argKind = "key"
 	kindInteger argKind = "integer"
 	kindPattern argKind = "pattern"
 	kindToken   argKind = "pure-token" // the token alone
@@ -34,6 +37,9 @@ func (a *arg) flags() []string {
 	}
 	if a.multiple {
 		names = append(names, "multiple")
+	}
+	if a.multipleToken {
+		names = append(names, "multiple_token")
 	}
 	return names
 }
@@ -55,11 +61,19 @@ func (a *arg) syntax() string {
 	default:
 		s = a.name
 	}
+	introduce := func() {
+		if a.token != "" && a.kind != kindToken {
+			s = a.token + " " + s
+		}
+	}
+	if a.multipleToken {
+		introduce()
+	}
 	if a.multiple {
 		s += " [" + s + " ...]"
 	}
-	if a.token != "" && a.kind != kindToken {
-		s = a.token + " " + s
+	if !a.multipleToken {
+		introduce()
 	}
 	if a.optional {
 		s = "[" + s + "]"

@@ -2,6 +2,8 @@ package command
 
 import (
 	"fmt"
+
+	"broker/shard"
 )
 
 func clientContainer() *command {
@@ -13,6 +15,27 @@ func clientContainer() *command {
 		group: "connection", since: "2.4.0", complexity: "that of the subcommand",
 		summary: "Tells about and changes connections.",
 		subs: []*command{
+			{
+				name: "caching", arity: 3, flags: flags, categories: categoryConnection,
+				since: "6.0.0", complexity: "O(1)",
+				summary: "Accepts whether the keys of the next command are to be tracked; there are no keys.",
+				args:    yesOrNo,
+				help: []string{
+					"CACHING (YES|NO)",
+					"    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
+				},
+				run: (*call).clientCaching,
+			},
+			{
+				name: "getredir", arity: 2, flags: flags, categories: categoryConnection,
+				since: "6.0.0", complexity: "O(1)",
+				summary: "Returns the number of the connection that CLIENT TRACKING was told to notify; 0: this one, -1: tracking is off.",
+				help: []string{
+					"GETREDIR",
+					"    Return the client ID we are redirecting to when tracking is enabled.",
+				},
+				run: func(c *call) { c.reply().Int(c.tracking().redirection()) },
+			},
 			{
 				name: "getname", arity: 2, flags: flags, categories: categoryConnection,
 				since: "2.6.9", complexity: "O(1)",
@@ -43,6 +66,7 @@ func clientContainer() *command {
 				},
 				run: (*call).clientInfo,
 			},
+			clientKillCommand(),
 			{
 				name: "list", arity: -2, flags: flags | flagAdmin, categories: categoryConnection, tips: varying,
 				since: "2.4.0", complexity: "O(N log N) for N connections",
@@ -91,9 +115,100 @@ func clientContainer() *command {
 				},
 				run: (*call).clientSetInfo,
 			},
+			{
+				name: "unblock", arity: -3, flags: flags | flagAdmin, categories: categoryConnection,
+				since: "5.0.0", complexity: "O(1)",
+				summary: "Ends the wait of a connection in a blocking command; none is, so always 0.",
+				args: []arg{
+					{name: "client-id", kind: kindInteger},
+					{name: "unblock-type", kind: kindOneOf, optional: true, args: []arg{
+						{name: "timeout", kind: kindToken, token: "TIMEOUT"},
+						{name: "error", kind: kindToken, token: "ERROR"},
+					}},
+				},
+				help: []string{
+					"UNBLOCK <clientid> [TIMEOUT|ERROR]",
+					"    Unblock the specified blocked client.",
+				},
+				run: (*call).clientUnblock,
+			},
+			clientTrackingCommand(),
+			{
+				name: "trackinginfo", arity: 2, flags: flags, categories: categoryConnection,
+				since: "6.2.0", complexity: "O(1)",
+				summary: "Returns what CLIENT TRACKING has set.",
+				help: []string{
+					"TRACKINGINFO",
+					"    Report tracking status for the current connection.",
+				},
+				run: (*call).clientTrackingInfo,
+			},
+			{
+				name: "no-evict", arity: 3, flags: flags | flagAdmin, categories: categoryConnection,
+				since: "7.0.0", complexity: "O(1)",
+				summary: "Marks the connection as one not to close for want of memory; none is closed for that.",
+				args:    onOrOff,
+				help: []string{
+					"NO-EVICT (ON|OFF)",
+					"    Protect current client connection from eviction.",
+				},
+				run: func(c *call) { c.clientSwitch(func(a *shard.Attrs) *bool { return &a.NoEvict }) },
+			},
+			{
+				name: "no-touch", arity: 3, flags: flags, categories: categoryConnection,
+				since: "7.2.0", complexity: "O(1)",
+				summary: "Marks the connection as one whose commands do not count as use of keys; there are no keys.",
+				args:    onOrOff,
+				help: []string{
+					"NO-TOUCH (ON|OFF)",
+					"    Will not touch LRU/LFU stats when this mode is on.",
+				},
+				run: func(c *call) { c.clientSwitch(func(a *shard.Attrs) *bool { return &a.NoTouch }) },
+			},
 			helpCommand("5.0.0", categoryConnection),
 		},
 	}
+}
+
+var (
+	onOrOff = []arg{{name: "enabled", kind: kindOneOf, args: []arg{
+		{name: "on", kind: kindToken, token: "ON"},
+		{name: "off", kind: kindToken, token: "OFF"},
+	}}}
+	yesOrNo = []arg{{name: "mode", kind: kindOneOf, args: []arg{
+		{name: "yes", kind: kindToken, token: "YES"},
+		{name: "no", kind: kindToken, token: "NO"},
+	}}}
+)
+
+// clientSwitch sets a flag of the session's by ON or OFF.
+func (c *call) clientSwitch(flag func(*shard.Attrs) *bool) {
+	on := is(c.args[2], "ON")
+	if !on && !is(c.args[2], "OFF") {
+		c.fail(errSyntax)
+		return
+	}
+	if a := c.session.Peek(); *flag(&a) != on {
+		*flag(c.session.Attrs()) = on
+	}
+	c.reply().OK()
+}
+
+// clientUnblock answers CLIENT UNBLOCK. No command blocks here.
+func (c *call) clientUnblock() {
+	if len(c.args) > 4 {
+		c.fail(unknownOrArity(c.cmd.parent, c.args[1]))
+		return
+	}
+	if len(c.args) == 4 && !is(c.args[3], "TIMEOUT") && !is(c.args[3], "ERROR") {
+		c.fail(errUnblockReason)
+		return
+	}
+	if _, ok := parseInt(c.args[2]); !ok {
+		c.fail(errNotInteger)
+		return
+	}
+	c.reply().Int(0)
 }
 
 func (c *call) clientGetName() {
@@ -153,6 +268,11 @@ func clientType(word []byte) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// hasType reports whether the session is of a kind of clientTypes.
+func hasType(s *shard.Session, kind string) bool {
+	return kind == "PUBSUB" && s.Subscribed() || kind == "NORMAL" && !s.Subscribed()
 }
 
 func unknownClientType(word []byte) string {

@@ -23,9 +23,7 @@ func (c *call) clientList() {
 			c.fail(unknownClientType(args[1]))
 			return
 		}
-		want = func(s *shard.Session) bool {
-			return kind == "PUBSUB" && s.Subscribed() || kind == "NORMAL" && !s.Subscribed()
-		}
+		want = func(s *shard.Session) bool { return hasType(s, kind) }
 	case len(args) > 1 && is(args[0], "ID"):
 		c.clientListByID(args[1:])
 		return
@@ -131,8 +129,7 @@ func writeListing(s *shard.Session, lines []line) {
 
 // appendClientLine appends the session's line with Redis 8.0's fields in their
 // order. What cannot happen here has the value that says so: no transaction
-// (multi=-1), no redirection (redir=-1), no watched keys. io-thread is the
-// number of the shard.
+// (multi=-1), no watched keys. io-thread is the number of the shard.
 func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	in := s.Info()
 	now := loop.Now()
@@ -167,7 +164,8 @@ func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	text(" events=", clientEvents(&in))
 	text(" cmd=", cmp.Or(in.LastCommand, "NULL"))
 	text(" user=", defaultUser)
-	number(" redir=-1 resp=", int64(in.Proto))
+	number(" redir=", trackingOf(&in.Attrs).redirection())
+	number(" resp=", int64(in.Proto))
 	text(" lib-name=", in.Attrs.LibName)
 	text(" lib-ver=", in.Attrs.LibVer)
 	number(" io-thread=", int64(loop.Shard()))
@@ -179,11 +177,19 @@ func clientFlags(in *shard.Info) string {
 	if in.Sub+in.PSub+in.SSub > 0 {
 		flags = append(flags, 'P')
 	}
-	if in.Closing {
-		flags = append(flags, 'c')
+	if t := trackingOf(&in.Attrs); t != nil {
+		flags = append(flags, 't')
+		if t.broadcast {
+			flags = append(flags, 'B')
+		}
 	}
-	if in.Unix {
-		flags = append(flags, 'U')
+	for _, f := range []struct {
+		set    bool
+		letter byte
+	}{{in.Closing, 'c'}, {in.Unix, 'U'}, {in.Attrs.NoEvict, 'e'}, {in.Attrs.NoTouch, 'T'}} {
+		if f.set {
+			flags = append(flags, f.letter)
+		}
 	}
 	if len(flags) == 0 {
 		return "N"

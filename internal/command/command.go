@@ -68,18 +68,18 @@ func commandContainer() *command {
 					"    commands are returned.",
 				},
 				(*call).commandDocs),
-			row("getkeys", -4, "2.8.13", "O(1)", "Answers that the command has no keys.", full, nil,
+			row("getkeys", -4, "2.8.13", "O(N) for N arguments", "Returns the keys among the arguments of a command.", full, nil,
 				[]string{
 					"GETKEYS <full-command>",
 					"    Return the keys from a full Redis command.",
 				},
 				(*call).commandGetKeys),
-			row("getkeysandflags", -4, "7.0.0", "O(1)", "Answers that the command has no keys.", full, nil,
+			row("getkeysandflags", -4, "7.0.0", "O(N) for N arguments", "Returns the keys among the arguments of a command, and what it does with them.", full, nil,
 				[]string{
 					"GETKEYSANDFLAGS <full-command>",
 					"    Return the keys and the access flags from a full Redis command.",
 				},
-				(*call).commandGetKeys),
+				(*call).commandGetKeysAndFlags),
 			helpCommand("5.0.0", categoryConnection),
 		},
 	}
@@ -146,20 +146,6 @@ func (c *call) commandList() {
 	writeStrings(c.reply(), names)
 }
 
-// commandGetKeys answers COMMAND GETKEYS and GETKEYSANDFLAGS. No command here
-// has keys; Redis does not count shard channels as such in these two.
-func (c *call) commandGetKeys() {
-	cmd := lookup(c.d.table.index, c.args[2])
-	if cmd != nil && cmd.index != nil && len(c.args) > 3 {
-		cmd = lookup(cmd.index, c.args[3])
-	}
-	if cmd == nil {
-		c.fail(errInvalidCommand)
-		return
-	}
-	c.fail(errNoKeys)
-}
-
 func writeStrings(w *resp.Writer, list []string) {
 	w.Array(len(list))
 	for _, s := range list {
@@ -181,19 +167,16 @@ func writeInfo(w *resp.Writer, cmd *command) {
 	w.BulkString(cmd.fullName)
 	w.Int(int64(cmd.arity))
 	writeSimpleSet(w, "", cmd.flags.names())
-	step := 0
-	if cmd.channels != (argRange{}) {
-		step = 1
-	}
-	w.Int(int64(cmd.channels.first))
-	w.Int(int64(cmd.channels.last))
+	first, last, step := cmd.keys.positions()
+	w.Int(int64(first))
+	w.Int(int64(last))
 	w.Int(int64(step))
 	writeSimpleSet(w, "@", cmd.acl().names())
 	w.Set(len(cmd.tips))
 	for _, tip := range cmd.tips {
 		w.BulkString(tip)
 	}
-	writeKeySpecs(w, cmd.channels)
+	writeKeySpecs(w, &cmd.keys)
 	if len(cmd.subs) == 0 {
 		w.Set(0)
 		return
@@ -202,41 +185,4 @@ func writeInfo(w *resp.Writer, cmd *command) {
 	for _, sub := range cmd.subs {
 		writeInfo(w, sub)
 	}
-}
-
-// writeKeySpecs writes where a proxy finds the shard channels, which it routes
-// as it would route keys.
-func writeKeySpecs(w *resp.Writer, channels argRange) {
-	if channels == (argRange{}) {
-		w.Set(0)
-		return
-	}
-	last := channels.last
-	if last > 0 {
-		last -= channels.first // counted from the first one
-	}
-	w.Set(1)
-	w.Map(3)
-	w.BulkString("flags")
-	writeSimpleSet(w, "", []string{"not_key"})
-	w.BulkString("begin_search")
-	w.Map(2)
-	w.BulkString("type")
-	w.BulkString("index")
-	w.BulkString("spec")
-	w.Map(1)
-	w.BulkString("index")
-	w.Int(int64(channels.first))
-	w.BulkString("find_keys")
-	w.Map(2)
-	w.BulkString("type")
-	w.BulkString("range")
-	w.BulkString("spec")
-	w.Map(3)
-	w.BulkString("lastkey")
-	w.Int(int64(last))
-	w.BulkString("keystep")
-	w.Int(1)
-	w.BulkString("limit")
-	w.Int(0)
 }

@@ -7,7 +7,7 @@ func configContainer() *command {
 	return &command{
 		name: "config", arity: -2,
 		group: "server", since: "2.0.0", complexity: "that of the subcommand",
-		summary: "Tells the server's configuration.",
+		summary: "Tells the server's configuration, and resets its statistics.",
 		subs: []*command{
 			{
 				name: "get", arity: -3, flags: flags, since: "2.0.0",
@@ -19,6 +19,16 @@ func configContainer() *command {
 					"    Return parameters matching the glob-like <pattern> and their values.",
 				},
 				run: (*call).configGet,
+			},
+			{
+				name: "resetstat", arity: 2, flags: flags, since: "2.0.0",
+				complexity: "O(1)",
+				summary:    "Sets the counters that INFO shows back to zero.",
+				help: []string{
+					"RESETSTAT",
+					"    Reset statistics reported by the INFO command.",
+				},
+				run: (*call).configResetStat,
 			},
 			helpCommand("5.0.0", 0),
 		},

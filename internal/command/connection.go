@@ -4,7 +4,10 @@
 
 package command
 
-import "broker/resp"
+import (
+	"broker/resp"
+	"broker/shard"
+)
 
 func connectionCommands() []*command {
 	const atAnyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth | flagAllowBusy
@@ -111,9 +114,9 @@ func (c *call) reset() {
 	s := c.session
 	s.DropSubscriptions(func() {
 		s.SetProto(resp.RESP2)
-		if a := s.Peek(); a.Name != "" || a.DB != 0 {
-			s.Attrs().Name = ""
-			s.Attrs().DB = 0
+		a := s.Peek()
+		if kept := (shard.Attrs{LibName: a.LibName, LibVer: a.LibVer}); a != kept {
+			*s.Attrs() = kept
 		}
 		s.Reply().Simple("RESET")
 	})

@@ -19,6 +19,9 @@ type counters struct {
 	authFailures int64
 	httpRequests int64 // connections closed because they spoke HTTP
 
+	// base are the loop's own counters when CONFIG RESETSTAT was last run.
+	base shard.Stats
+
 	running int   // number of the command of the current run; -1: none
 	since   int64 // when the run began, by Loop.Nanotime
 }

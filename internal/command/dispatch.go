@@ -64,6 +64,9 @@ type Dispatcher struct {
 	// Guarded by mu: what INFO remembers from one call to the next.
 	rates      rates
 	peakMemory int64 // bytes
+	// rejectedBase is what Config.Rejected returned when CONFIG RESETSTAT was
+	// last run.
+	rejectedBase int64
 }
 
 // New returns a Dispatcher. It panics when cfg has no databases, which is a
@@ -115,6 +118,16 @@ func (c *call) reply() *resp.Writer { return c.session.Reply() }
 func (c *call) fail(text string) {
 	c.local.failed(c.cmd.number, text)
 	c.reply().Error(text)
+}
+
+// failLater returns fail for use after the handler has returned, when c may
+// belong to another command.
+func (c *call) failLater() func(text string) {
+	s, l, number := c.session, c.local, c.cmd.number
+	return func(text string) {
+		l.failed(number, text)
+		s.Reply().Error(text)
+	}
 }
 
 // NewLocal returns the state that one loop owns.

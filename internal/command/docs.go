@@ -61,7 +61,7 @@ func writeArgs(w *resp.Writer, args []arg) {
 		a := &args[i]
 		flags := a.flags()
 		pairs := 3
-		for _, present := range []bool{a.token != "", a.since != "", len(flags) > 0} {
+		for _, present := range []bool{a.kind == kindKey, a.token != "", a.since != "", len(flags) > 0} {
 			if present {
 				pairs++
 			}
@@ -71,6 +71,10 @@ func writeArgs(w *resp.Writer, args []arg) {
 		writePair(w, "type", string(a.kind))
 		if !a.nested() {
 			writePair(w, "display_text", a.name)
+		}
+		if a.kind == kindKey {
+			w.BulkString("key_spec_index")
+			w.Int(0) // no command here has two specifications
 		}
 		if a.token != "" {
 			writePair(w, "token", a.token)

@@ -20,6 +20,26 @@ const (
 	errClientID        = "ERR Invalid client ID"
 	errNoKeys          = "ERR The command has no key arguments"
 	errInvalidCommand  = "ERR Invalid command specified"
+	errInvalidArity    = "ERR Invalid number of arguments specified for command"
+	errTimeout         = "ERR timeout is not an integer or out of range"
+	errTimeoutNegative = "ERR timeout is negative"
+	errCursor          = "ERR invalid cursor"
+	errNoCluster       = "ERR This instance has cluster support disabled"
+	errFlushMode       = "ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
+
+	errStreamID    = "ERR Invalid stream ID specified as stream command argument"
+	errStreamStart = "ERR invalid start ID for the interval"
+	errStreamEnd   = "ERR invalid end ID for the interval"
+
+	errKeysNegative = "ERR Number of keys can't be negative"
+	errKeysTooMany  = "ERR Number of keys can't be greater than number of args"
+	errNoScript     = "NOSCRIPT No matching script. Please use EVAL."
+
+	errKillID         = "ERR client-id should be greater than 0"
+	errKillMaxAge     = "ERR maxage is not an integer or out of range"
+	errKillMaxAgeZero = "ERR maxage should be greater than 0"
+	errNoSuchClient   = "ERR No such client"
+	errUnblockReason  = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
 
 	// errTooManyNames has no counterpart in Redis, which lets one command ask
 	// for any number of descriptions.

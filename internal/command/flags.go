@@ -5,13 +5,18 @@ package command
 type commandFlag uint16
 
 const (
-	flagAdmin commandFlag = 1 << iota
+	flagWrite commandFlag = 1 << iota
+	flagReadOnly
+	flagAdmin
 	flagPubSub
 	flagNoScript
 	flagLoading
 	flagStale
+	flagSkipMonitor
 	flagFast
 	flagNoAuth
+	flagNoMandatoryKeys
+	flagMovableKeys
 	flagAllowBusy
 )
 
@@ -20,13 +25,18 @@ var flagNames = []struct {
 	flag commandFlag
 	name string
 }{
+	{flagWrite, "write"},
+	{flagReadOnly, "readonly"},
 	{flagAdmin, "admin"},
 	{flagPubSub, "pubsub"},
 	{flagNoScript, "noscript"},
 	{flagLoading, "loading"},
 	{flagStale, "stale"},
+	{flagSkipMonitor, "skip_monitor"},
 	{flagFast, "fast"},
 	{flagNoAuth, "no_auth"},
+	{flagNoMandatoryKeys, "no_mandatory_keys"},
+	{flagMovableKeys, "movablekeys"},
 	{flagAllowBusy, "allow_busy"},
 }
 
@@ -41,15 +51,21 @@ func (f commandFlag) names() []string {
 }
 
 // A category is a group of commands in the sense of access control lists.
-type category uint8
+type category uint16
 
 const (
-	categoryPubSub category = 1 << iota
+	categoryKeyspace category = 1 << iota
+	categoryRead
+	categoryWrite
+	categoryString
+	categoryStream
+	categoryPubSub
 	categoryAdmin
 	categoryFast
 	categorySlow
 	categoryDangerous
 	categoryConnection
+	categoryScripting
 )
 
 // categoryNames are in the order in which Redis lists them.
@@ -57,12 +73,18 @@ var categoryNames = []struct {
 	category category
 	name     string
 }{
+	{categoryKeyspace, "keyspace"},
+	{categoryRead, "read"},
+	{categoryWrite, "write"},
+	{categoryString, "string"},
+	{categoryStream, "stream"},
 	{categoryPubSub, "pubsub"},
 	{categoryAdmin, "admin"},
 	{categoryFast, "fast"},
 	{categorySlow, "slow"},
 	{categoryDangerous, "dangerous"},
 	{categoryConnection, "connection"},
+	{categoryScripting, "scripting"},
 }
 
 func (c category) names() []string {
@@ -80,6 +102,12 @@ func (f commandFlag) implied() category {
 	c := categorySlow
 	if f&flagFast != 0 {
 		c = categoryFast
+	}
+	if f&flagReadOnly != 0 {
+		c |= categoryRead
+	}
+	if f&flagWrite != 0 {
+		c |= categoryWrite
 	}
 	if f&flagAdmin != 0 {
 		c |= categoryAdmin | categoryDangerous

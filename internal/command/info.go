@@ -91,7 +91,8 @@ func (c *call) info() {
 		return
 	}
 	shard.Gather(s, func(l *shard.Loop) totals {
-		return totals{l.Stats(), l.Local().(*local).clone()}
+		own := l.Local().(*local)
+		return totals{since(l.Stats(), own.base), own.clone()}
 	}, func(parts []totals) {
 		total := parts[0]
 		for i := range parts[1:] {

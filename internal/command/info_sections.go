@@ -61,6 +61,7 @@ func (r *report) clients() {
 	r.int("connected_clients", st.Sessions)
 	r.zeros("cluster_connections")
 	r.int("maxclients", int64(r.d.cfg.MaxClients))
+	// CLIENT TRACKING is accepted, but without keys nothing is tracked.
 	r.zeros("blocked_clients", "tracking_clients")
 	r.int("pubsub_clients", st.SubscriberSessions)
 	r.zeros("watching_clients", "clients_in_timeout_table", "total_watched_keys", "total_blocking_keys")
@@ -83,7 +84,7 @@ func (r *report) stats() {
 	r.zeros("total_net_repl_input_bytes", "total_net_repl_output_bytes")
 	r.float("instantaneous_input_kbps", in/1024, 2)
 	r.float("instantaneous_output_kbps", out/1024, 2)
-	r.int("rejected_connections", r.d.cfg.Rejected())
+	r.int("rejected_connections", r.d.rejected())
 	r.zeros("sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys", "evicted_keys", "evicted_clients",
 		"keyspace_hits", "keyspace_misses")
 	r.int("pubsub_channels", int64(store.Count(channelstore.Channels)))

@@ -11,6 +11,11 @@ var groupTitles = map[string]string{
 	"pubsub":     "Pub/sub",
 	"connection": "Connection",
 	"server":     "Server",
+	"generic":    "Keys in general",
+	"string":     "Strings",
+	"stream":     "Streams",
+	"scripting":  "Scripting",
+	"cluster":    "Cluster",
 }
 
 // Markdown returns the command list of the README: one table per group, one

@@ -1,6 +1,9 @@
 package command
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // maxIntBytes is the length of the longest 64-bit number, sign included.
 const maxIntBytes = 20
@@ -78,4 +81,24 @@ func printable(b []byte) bool {
 		}
 	}
 	return true
+}
+
+// parseUint reads a number the way C does where Redis leaves it to C: decimal
+// digits, leading zeros included, behind an optional plus.
+func parseUint(b []byte) (uint64, bool) {
+	if len(b) > 0 && b[0] == '+' {
+		b = b[1:]
+	}
+	if len(b) == 0 {
+		return 0, false
+	}
+	var n uint64
+	for _, d := range b {
+		v := uint64(d - '0')
+		if d < '0' || d > '9' || n > (math.MaxUint64-v)/10 {
+			return 0, false
+		}
+		n = n*10 + v
+	}
+	return n, true
 }

@@ -9,27 +9,27 @@ import "broker/channelstore"
 const flagsSubscribe = flagPubSub | flagNoScript | flagLoading | flagStale
 
 func pubsubCommands() []*command {
-	subscribe := func(name, since string, kind channelstore.Kind, channels argRange, of, summary string) *command {
+	subscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
 		return &command{
-			name: name, arity: -2, flags: flagsSubscribe, channels: channels, inSubscriberMode: true,
+			name: name, arity: -2, flags: flagsSubscribe, keys: channels, inSubscriberMode: true,
 			group: "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names, independent of how many subscribers they have",
 			args:       []arg{{name: of, kind: kindOf(kind), multiple: true}},
 			run:        func(c *call) { c.session.Subscribe(kind, c.args[1:]) },
 		}
 	}
-	unsubscribe := func(name, since string, kind channelstore.Kind, channels argRange, of, summary string) *command {
+	unsubscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
 		return &command{
-			name: name, arity: -1, flags: flagsSubscribe, channels: channels, inSubscriberMode: true,
+			name: name, arity: -1, flags: flagsSubscribe, keys: channels, inSubscriberMode: true,
 			group: "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names that are dropped",
 			args:       []arg{{name: of, kind: kindOf(kind), optional: true, multiple: true}},
 			run:        func(c *call) { c.session.Unsubscribe(kind, c.args[1:]) },
 		}
 	}
-	publish := func(name, since string, kind channelstore.Kind, channels argRange, to, summary, complexity string) *command {
+	publish := func(name, since string, kind channelstore.Kind, channels keySpec, to, summary, complexity string) *command {
 		return &command{
-			name: name, arity: 3, flags: flagPubSub | flagLoading | flagStale | flagFast, channels: channels,
+			name: name, arity: 3, flags: flagPubSub | flagLoading | flagStale | flagFast, keys: channels,
 			group: "pubsub", since: since, summary: summary, complexity: complexity,
 			args: []arg{{name: to, kind: kindString}, {name: "message", kind: kindString}},
 			run: func(c *call) {
@@ -38,24 +38,24 @@ func pubsubCommands() []*command {
 			},
 		}
 	}
-	every := argRange{1, -1}
+	every := keySpec{first: 1, last: -1, flags: notKeys}
 	return []*command{
-		subscribe("subscribe", "2.0.0", channelstore.Channels, argRange{}, "channel",
+		subscribe("subscribe", "2.0.0", channelstore.Channels, keySpec{}, "channel",
 			"Receives the messages of the named channels."),
-		unsubscribe("unsubscribe", "2.0.0", channelstore.Channels, argRange{}, "channel",
+		unsubscribe("unsubscribe", "2.0.0", channelstore.Channels, keySpec{}, "channel",
 			"Stops receiving the messages of the named channels, or of all."),
-		subscribe("psubscribe", "2.0.0", channelstore.Patterns, argRange{}, "pattern",
+		subscribe("psubscribe", "2.0.0", channelstore.Patterns, keySpec{}, "pattern",
 			"Receives the messages of every channel whose name matches."),
-		unsubscribe("punsubscribe", "2.0.0", channelstore.Patterns, argRange{}, "pattern",
+		unsubscribe("punsubscribe", "2.0.0", channelstore.Patterns, keySpec{}, "pattern",
 			"Drops the named patterns, or all."),
 		subscribe("ssubscribe", "7.0.0", channelstore.ShardChannels, every, "shardchannel",
 			"Receives the messages of the named shard channels."),
 		unsubscribe("sunsubscribe", "7.0.0", channelstore.ShardChannels, every, "shardchannel",
 			"Stops receiving the messages of the named shard channels, or of all."),
-		publish("publish", "2.0.0", channelstore.Channels, argRange{}, "channel",
+		publish("publish", "2.0.0", channelstore.Channels, keySpec{}, "channel",
 			"Sends a message to a channel's subscribers and returns their number.",
 			"O(N+M) for N subscribers of the channel and M subscriptions of matching patterns"),
-		publish("spublish", "7.0.0", channelstore.ShardChannels, argRange{1, 1}, "shardchannel",
+		publish("spublish", "7.0.0", channelstore.ShardChannels, keySpec{first: 1, last: 1, flags: notKeys}, "shardchannel",
 			"Sends a message to a shard channel's subscribers and returns their number.",
 			"O(N) for N subscribers of the shard channel"),
 		pubsubContainer(),

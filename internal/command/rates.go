@@ -7,10 +7,16 @@ const minRatePeriod = time.Second
 
 // rates remembers totals, so that INFO can give rates. Nothing samples in the
 // background: a rate is the average since the last INFO that is at least
-// minRatePeriod old, and before that since the start. Who asks every few
+// minRatePeriod old, and before that since the start or CONFIG RESETSTAT. Who asks every few
 // seconds, as monitoring does, gets the rate between its own questions.
 type rates struct {
 	from, to sample // from is at least minRatePeriod older than to
+}
+
+// begin makes at the time since when everything is counted from zero.
+func (r *rates) begin(at time.Time) {
+	r.from = sample{at: at}
+	r.to = r.from
 }
 
 type sample struct {
@@ -25,8 +31,7 @@ func (d *Dispatcher) sampleRates(now time.Time, commands, input, output int64) (
 	defer d.mu.Unlock()
 	r := &d.rates
 	if r.to.at.IsZero() {
-		r.from = sample{at: d.cfg.Started}
-		r.to = r.from
+		r.begin(d.cfg.Started)
 	}
 	if now.Sub(r.to.at) >= minRatePeriod {
 		r.from = r.to

@@ -28,6 +28,26 @@ func serverCommands() []*command {
 			summary: "Returns the server's clock as seconds and microseconds.",
 			run:     (*call).time,
 		},
+		{
+			name: "role", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast,
+			categories: categoryAdmin | categoryDangerous,
+			group:      "server", since: "2.8.12", complexity: "O(1)",
+			summary: "Returns the role in replication: a master without replicas.",
+			run:     (*call).role,
+		},
+		{
+			name: "lolwut", arity: -1, flags: flagReadOnly | flagFast,
+			group: "server", since: "5.0.0", complexity: "O(1)",
+			summary: "Draws a picture and names the version.",
+			args:    []arg{{name: "version", kind: kindInteger, token: "VERSION", optional: true}},
+			run:     (*call).lolwut,
+		},
+		dbSizeCommand(),
+		flushCommand("flushall", "Accepts to remove all keys; there are none."),
+		flushCommand("flushdb", "Accepts to remove the keys of the database; there are none."),
+		moduleContainer(),
+		latencyContainer(),
+		memoryContainer(),
 	}
 }
 
@@ -37,4 +57,12 @@ func (c *call) time() {
 	w.Array(2)
 	w.BulkString(strconv.FormatInt(micros/1e6, 10))
 	w.BulkString(strconv.FormatInt(micros%1e6, 10))
+}
+
+func (c *call) role() {
+	w := c.reply()
+	w.Array(3)
+	w.BulkString("master")
+	w.Int(0) // replication offset
+	w.Array(0)
 }

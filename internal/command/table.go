@@ -22,7 +22,7 @@ type command struct {
 	flags      commandFlag
 	categories category // beyond those that the flags imply
 	tips       []string // for proxies, as Redis gives them
-	channels   argRange // arguments that are shard channels, which Redis reports in the place of keys
+	keys       keySpec  // arguments that are keys, or shard channels, which Redis reports in their place
 
 	// inSubscriberMode: allowed on a RESP2 connection with subscriptions.
 	inSubscriberMode bool
@@ -48,10 +48,6 @@ type command struct {
 	index    map[string]*command
 }
 
-// An argRange names positions among a command's arguments, the command at 0.
-// last counts from the end when negative. The zero value means none.
-type argRange struct{ first, last int }
-
 // arityMatches reports whether n arguments, command included, are acceptable.
 func (c *command) arityMatches(n int) bool {
 	if c.arity < 0 {
@@ -73,7 +69,10 @@ type table struct {
 // newTable builds the table from the groups.
 func newTable() *table {
 	t := &table{index: map[string]*command{}}
-	for _, group := range [][]*command{pubsubCommands(), connectionCommands(), serverCommands()} {
+	for _, group := range [][]*command{
+		pubsubCommands(), connectionCommands(), serverCommands(), genericCommands(),
+		stringCommands(), streamCommands(), scriptingCommands(), clusterCommands(),
+	} {
 		for _, c := range group {
 			t.add(c)
 		}

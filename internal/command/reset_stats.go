@@ -1,0 +1,70 @@
+package command
+
+import (
+	"time"
+
+	"broker/shard"
+)
+
+// configResetStat answers CONFIG RESETSTAT: what INFO counts is counted from
+// zero again. What INFO measures now, and the peak of memory, stay.
+func (c *call) configResetStat() {
+	d, s := c.d, c.session
+	shard.Gather(s, func(l *shard.Loop) struct{} {
+		l.Local().(*local).reset(l)
+		return struct{}{}
+	}, func([]struct{}) {
+		d.resetTotals(time.Now())
+		s.Reply().OK()
+	})
+}
+
+// reset sets the counters of the loop to zero. A command that is running
+// counts as the first one, with the time from now on.
+func (l *local) reset(loop *shard.Loop) {
+	clear(l.commands)
+	l.errors = l.errors[:0]
+	l.errorReplies, l.authFailures, l.httpRequests = 0, 0, 0
+	l.base = loop.Stats()
+	if l.running >= 0 {
+		l.commands[l.running].calls = 1
+		l.since = loop.Nanotime()
+	}
+}
+
+// resetTotals forgets what is remembered of all loops together.
+func (d *Dispatcher) resetTotals(now time.Time) {
+	rejected := d.cfg.Rejected()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rejectedBase = rejected
+	d.rates.begin(now)
+}
+
+// rejected returns how many connections were refused since the last reset.
+func (d *Dispatcher) rejected() int64 {
+	n := d.cfg.Rejected()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return n - d.rejectedBase
+}
+
+// since returns what was counted between base and now. What is a state and no
+// count stays as it is.
+func since(now, base shard.Stats) shard.Stats {
+	now.Connections -= base.Connections
+	now.NetInputBytes -= base.NetInputBytes
+	now.NetOutputBytes -= base.NetOutputBytes
+	now.OutputLimitDisconnects -= base.OutputLimitDisconnects
+	now.QueryLimitDisconnects -= base.QueryLimitDisconnects
+	now.ProtocolErrors -= base.ProtocolErrors
+	now.Panics -= base.Panics
+	now.Turns -= base.Turns
+	now.Wakeups -= base.Wakeups
+	now.Messages -= base.Messages
+	now.Deliveries -= base.Deliveries
+	for i := range now.Closed {
+		now.Closed[i] -= base.Closed[i]
+	}
+	return now
+}
