@@ -15,7 +15,14 @@ import (
 // is gone.
 const maxAcceptPause = 100 * time.Millisecond
 
-const maxClientsError = "-ERR max number of clients reached\r\n"
+// What a connection that is not served is told. Clients know them by their
+// beginning.
+const (
+	maxClientsError = "-ERR max number of clients reached\r\n"
+	protectedError  = "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user. " +
+		"In this mode connections are only accepted from the loopback interface. " +
+		"To accept connections from other machines, restart the broker with '--protected-mode no', and MAKE SURE that it can be reached by those only who may use it.\r\n"
+)
 
 // accept is the acceptor goroutine of one listener. It ends when the listener
 // is closed.
@@ -52,28 +59,32 @@ func (b *Broker) acceptOne(l *listener) error {
 	if err != nil {
 		return err
 	}
-	if b.full() {
-		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = c.Write([]byte(maxClientsError))
-		_ = c.Close()
-		return nil
-	}
 	conn := shard.Conn{Net: c, Unix: l.unix}
 	if addr, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.Remote = unmapped(addr.AddrPort())
+	}
+	if why := b.refusal(conn); why != "" {
+		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = c.Write([]byte(why))
+		_ = c.Close()
+		return nil
 	}
 	b.group.Adopt(conn)
 	return nil
 }
 
-// full reports whether one more session would be one too many, and counts the
-// refusal.
-func (b *Broker) full() bool {
-	if b.group.Sessions() < b.cfg.MaxClients {
-		return false
+// refusal returns what to tell a connection that is not served, and counts it;
+// "" says that it is.
+func (b *Broker) refusal(c shard.Conn) string {
+	switch {
+	case b.group.Sessions() >= b.cfg.MaxClients:
+		b.rejected.Add(1)
+		return maxClientsError
+	case b.cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback():
+		b.rejected.Add(1)
+		return protectedError
 	}
-	b.rejected.Add(1)
-	return true
+	return ""
 }
 
 // unmapped writes an IPv4 address that came in over IPv6 as what it is.

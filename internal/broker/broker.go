@@ -55,6 +55,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		IO:         string(cfg.IO),
 		Rejected:   b.rejected.Load,
 		Executable: executable,
+		ConfigFile: cfg.File,
 	})
 	limits := resp.DefaultLimits()
 	limits.BulkBytes = int(min(cfg.BulkLimitBytes, math.MaxInt))

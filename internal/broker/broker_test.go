@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"broker/internal/config"
+	"broker/shard"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -130,6 +132,29 @@ func TestBroker_RefusesMoreThanMaxClients(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestBroker_ProtectedModeTurnsOtherMachinesAway asks for each kind of address
+// what a connection from it is told; a real one would need another machine.
+func TestBroker_ProtectedModeTurnsOtherMachinesAway(t *testing.T) {
+	b := start(t, nil)
+	open := start(t, func(c *config.Config) { c.ProtectedMode = false })
+	for _, tc := range []struct {
+		from    string
+		unix    bool
+		refused bool
+	}{
+		{"127.0.0.1:5", false, false}, {"127.8.9.10:5", false, false}, {"[::1]:5", false, false},
+		{"10.0.0.7:5", false, true}, {"[2001:db8::1]:5", false, true}, {"0.0.0.0:0", true, false},
+	} {
+		c := shard.Conn{Remote: netip.MustParseAddrPort(tc.from), Unix: tc.unix}
+		if got := strings.HasPrefix(b.refusal(c), "-DENIED Redis is running in protected mode"); got != tc.refused {
+			t.Errorf("%s (unix %v): refused %v, want %v", tc.from, tc.unix, got, tc.refused)
+		}
+		if why := open.refusal(c); why != "" {
+			t.Errorf("%s without protected mode: %q", tc.from, why)
+		}
+	}
 }
 
 func TestBroker_UnixSocketHasItsPermissionsFromTheStart(t *testing.T) {

@@ -31,17 +31,17 @@ func (b *Broker) acceptRaw(l *listener) error {
 	default:
 		return failed
 	}
-	if b.full() {
-		_ = unix.Sendto(fd, []byte(maxClientsError), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, nil)
-		_ = unix.Close(fd)
-		return nil
-	}
 	conn := shard.Conn{FD: fd, Unix: l.unix}
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
 		conn.Remote = netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port))
 	case *unix.SockaddrInet6:
 		conn.Remote = unmapped(netip.AddrPortFrom(netip.AddrFrom16(sa.Addr), uint16(sa.Port)))
+	}
+	if why := b.refusal(conn); why != "" {
+		_ = unix.Sendto(fd, []byte(why), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, nil)
+		_ = unix.Close(fd)
+		return nil
 	}
 	b.group.Adopt(conn)
 	return nil

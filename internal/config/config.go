@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"runtime"
-	"strings"
 	"time"
 )
 
@@ -46,9 +44,9 @@ type Config struct {
 	// not have it. Empty: no TCP listener. At most 16 addresses.
 	Bind []string
 
-	// ProtectedMode allows loopback addresses only in Bind when there is a
-	// TCP listener. Whoever reaches the broker may use it, so a broker that
-	// other machines reach has to be asked for.
+	// ProtectedMode turns connections from other machines away. Whoever
+	// reaches the broker may use it, so a broker that other machines may use
+	// has to be asked for.
 	ProtectedMode bool
 
 	// Port is the TCP port, 1 to 65535. 0: no TCP listener. [AnyPort]: one
@@ -149,23 +147,7 @@ func (c *Config) Validate() error {
 	if c.UnixSocket == "" && (c.Port == 0 || len(c.Bind) == 0) {
 		return errNoListener
 	}
-	if c.ProtectedMode && c.Port != 0 {
-		for _, addr := range c.Bind {
-			if !isLoopback(addr) {
-				return fmt.Errorf("protected-mode yes: other machines may reach %s; bind to loopback addresses or set protected-mode no",
-					quoteArgs([]string{addr}))
-			}
-		}
-	}
 	return nil
-}
-
-// isLoopback reports whether only this machine reaches the address, which is
-// written as in Bind. What a name stands for is not looked up.
-func isLoopback(addr string) bool {
-	addr = strings.TrimPrefix(addr, "-")
-	ip, err := netip.ParseAddr(addr)
-	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(addr, "localhost")
 }
 
 var errNoListener = errors.New("configured to not listen anywhere (see bind, port and unixsocket)")

@@ -195,11 +195,6 @@ func TestValidate(t *testing.T) {
 		{"log file", func(c *Config) { c.LogFile = strings.Repeat("x", 4096) }, "path too long (4096), must be under 4096"},
 		{"NUL in log file", func(c *Config) { c.LogFile = "a\x00" }, "NUL byte"},
 		{"pid file", func(c *Config) { c.PIDFile = strings.Repeat("x", 4096) }, "pidfile"},
-		{"protected, every address", func(c *Config) { c.Bind = []string{"127.0.0.1", "-*"} }, `protected-mode yes: other machines may reach "-*"`},
-		{"protected, a name", func(c *Config) { c.Bind = []string{"example.org"} }, `other machines may reach "example.org"`},
-		{"protected, loopback", func(c *Config) { c.Bind = []string{"127.8.8.8", "::1", "-::ffff:127.0.0.1", "LocalHost"} }, ""},
-		{"protected, socket only", func(c *Config) { c.Bind, c.Port, c.UnixSocket = []string{"*"}, 0, "/s" }, ""},
-		{"not protected", func(c *Config) { c.Bind, c.ProtectedMode = []string{"*", "::*"}, false }, ""},
 		{"zero Config", func(c *Config) { *c = Config{} }, "maxclients"},
 	}
 	for _, tc := range cases {

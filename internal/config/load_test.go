@@ -204,7 +204,6 @@ func TestLoad_Errors(t *testing.T) {
 		{"--maxmemory-policy", `--maxmemory-policy: wrong number of arguments`},
 		{"--include", `--include: wrong number of arguments`},
 		{"--protected-mode|maybe", `--protected-mode "maybe": argument must be 'yes' or 'no'`},
-		{"--bind|*", `protected-mode yes: other machines may reach "*"; bind to loopback addresses or set protected-mode no`},
 		{"--=1", `unknown parameter "--", see --help`},
 		{"--", `unexpected argument "--": parameters are written --name value`},
 		{"no/such.conf", `cannot read configuration file no/such.conf: no such file or directory`},

@@ -86,7 +86,7 @@ func settings() []parameter {
 			"127.0.0.1 -::1",
 			func(c *Config) *[]string { return &c.Bind }),
 		yesNo("protected-mode",
-			"keeps unauthenticated clients of other machines out: with yes the broker starts only when bind names loopback addresses",
+			"turns connections from other machines away, as long as there are no passwords",
 			"yes",
 			func(c *Config) *bool { return &c.ProtectedMode }),
 		port("port",
