@@ -26,7 +26,12 @@ func parallel() int {
 
 // slowFactor stretches the time limits that the cases name, which were set for
 // a machine that does nothing else.
-const slowFactor = 10
+func slowFactor() time.Duration {
+	if harness.RaceDetector {
+		return 40
+	}
+	return 10
+}
 
 // slots bounds the cases that run at once.
 var slots = make(chan struct{}, parallel())
@@ -81,7 +86,7 @@ func withoutConfigSet(t *testing.T, c Case) Case {
 // check plays a case and then asks whether the server still answers.
 func check(t *testing.T, target *harness.Target, c Case) {
 	t.Helper()
-	r := &run{addr: target.Addr, limit: harness.Patience, slowFactor: slowFactor, newer: newerText[c.ID]}
+	r := &run{addr: target.Addr, limit: harness.Patience, slowFactor: slowFactor(), newer: newerText[c.ID]}
 	if err := r.play(c); err != nil {
 		t.Errorf("%s [%s] %s\n   %s\n   %s: %v", c.ID, c.Kind, c.Title, c.Note, target.Name, err)
 	}

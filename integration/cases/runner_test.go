@@ -62,7 +62,7 @@ func TestRunner_RegexOverManyReads(t *testing.T) {
 	if err := json.Unmarshal([]byte(steps), &c.Steps); err != nil {
 		t.Fatal(err)
 	}
-	r := &run{addr: harness.StartRedis(t).Addr, limit: harness.Patience, slowFactor: slowFactor}
+	r := &run{addr: harness.StartRedis(t).Addr, limit: harness.Patience, slowFactor: slowFactor()}
 	if err := r.play(c); err != nil {
 		t.Error(err)
 	}
