@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -116,6 +117,43 @@ func TestPublish_Allocations(t *testing.T) {
 				t.Errorf("%.4f allocations per PUBLISH, want at most %v", got, most)
 			}
 		})
+	}
+}
+
+// TestInvariant_TotalOrder_HandOver has two loops hand over at the same time,
+// as fast as they can, to eight shards: all inboxes hold the same sequence.
+func TestInvariant_TotalOrder_HandOver(t *testing.T) {
+	const shards, each = 8, 5000
+	g := newDiscardGroup(shards)
+	for _, l := range g.loops {
+		g.discardSession(l).Subscribe(channelstore.Channels, [][]byte{[]byte("news")})
+	}
+	var publishing sync.WaitGroup
+	start := make(chan struct{})
+	for _, l := range g.loops[:2] {
+		p := g.discardSession(l)
+		publishing.Go(func() {
+			<-start
+			for range each {
+				p.Publish(channelstore.Channels, []byte("news"), []byte("x"))
+				l.handOver()
+			}
+		})
+	}
+	close(start)
+	publishing.Wait()
+	var first []*batch
+	for i, l := range g.loops {
+		var order []*batch
+		for p := l.inbox.take(); p != nil; p = p.next {
+			order = append(order, p.batch)
+		}
+		if i == 0 {
+			first = order
+		}
+		if len(order) != 2*each || !slices.Equal(order, first) {
+			t.Fatalf("shard %d: %d batches, in another order than shard 0", i, len(order))
+		}
 	}
 }
 
