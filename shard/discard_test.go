@@ -120,17 +120,17 @@ func TestPublish_Allocations(t *testing.T) {
 	}
 }
 
-// TestInvariant_TotalOrder_HandOver has two loops hand over at the same time,
+// TestInvariant_TotalOrder_HandOver has three loops hand over at the same time,
 // as fast as they can, to eight shards: all inboxes hold the same sequence.
 func TestInvariant_TotalOrder_HandOver(t *testing.T) {
-	const shards, each = 8, 5000
+	const shards, publishers, each = 8, 3, 20_000
 	g := newDiscardGroup(shards)
 	for _, l := range g.loops {
 		g.discardSession(l).Subscribe(channelstore.Channels, [][]byte{[]byte("news")})
 	}
 	var publishing sync.WaitGroup
 	start := make(chan struct{})
-	for _, l := range g.loops[:2] {
+	for _, l := range g.loops[:publishers] {
 		p := g.discardSession(l)
 		publishing.Go(func() {
 			<-start
@@ -151,7 +151,7 @@ func TestInvariant_TotalOrder_HandOver(t *testing.T) {
 		if i == 0 {
 			first = order
 		}
-		if len(order) != 2*each || !slices.Equal(order, first) {
+		if len(order) != publishers*each || !slices.Equal(order, first) {
 			t.Fatalf("shard %d: %d batches, in another order than shard 0", i, len(order))
 		}
 	}
