@@ -8,6 +8,10 @@
 // statistics and the command list of the README are all derived from it. To
 // add a command: one row, one handler.
 //
+// There is no keyspace: reads of one answer that it is empty, writes are
+// unknown commands, and no script is run. What would follow from a key, such as
+// a message of CLIENT TRACKING, does not exist.
+//
 // The package does not know sockets, event loops or where a message goes; it
 // calls the methods of shard.Session. It does not parse requests and does not
 // own the configuration; CONFIG GET and the rest reach it as plain values and
@@ -15,12 +19,13 @@
 //
 // Dispatcher.Handle, Dispatcher.EndRun and every handler run on the loop that
 // owns the session (invariant one-loop). Each loop has its own statistics,
-// made by Dispatcher.NewLocal and touched by that loop only; INFO and CLIENT
-// LIST visit all loops with shard.Gather. A Dispatcher is immutable after New
+// made by Dispatcher.NewLocal and touched by that loop only; INFO, CONFIG
+// RESETSTAT, CLIENT LIST and CLIENT KILL visit all loops with shard.Gather, and
+// each loop resets or closes what is its own. A Dispatcher is immutable after New
 // apart from the samples behind INFO's rates and peaks, which a mutex guards.
 //
 // Invariants kept here: bounded (every number of names that one command may
-// ask about has a limit, replies are limited by the session's outbox),
+// ask about or publish to has a limit, replies are limited by the session's outbox),
 // one-loop, and the order of checks: a request that is HTTP, an unknown
 // command, wrong arity, a RESP2 subscriber's limits, then the handler.
 package command

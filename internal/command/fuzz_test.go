@@ -26,6 +26,10 @@ func FuzzHandle(f *testing.F) {
 		"HELLO\xfe3\xfeAUTH\xfedefault\xfe\xfeSETNAME\xfen", "HELLO\xfe2\xfeAUTH\xfe\xfe", "CLIENT\xfeLIST\xfeID\xfe1\xfe-1",
 		"CLIENT\xfeLIST\xfeTYPE\xfepubsub", "COMMAND\xfeLIST\xfeFILTERBY\xfePATTERN\xfe[", "PUBSUB\xfeCHANNELS\xfe[^\\",
 		"CONFIG\xfeGET\xfe*\xfe[", "INFO\xfeall\xfe\x00", "\xff\xfe", "POST\xfe/", "host:", "SELECT\xfe-9223372036854775808",
+		"CLIENT\xfeKILL\xfeTYPE\xfenormal\xfeSKIPME\xfeno", "CLIENT\xfeKILL\xfepipe", "CLIENT\xfeKILL\xfeMAXAGE\xfe9223372036854775807\xfeADDR\xfe",
+		"CLIENT\xfeTRACKING\xfeON\xfeBCAST\xfePREFIX\xfea\xffCLIENT\xfeTRACKING\xfeON\xfeBCAST\xfePREFIX\xfeab", "CLIENT\xfeTRACKING\xfeON\xfeREDIRECT\xfe1",
+		"EVAL\xfe" + publishScript + "\xfe1\xfek\xfep\xfea\xfea", "COMMAND\xfeGETKEYS\xfeeval\xfex\xfe9223372036854775807\xfea",
+		"COMMAND\xfeGETKEYSANDFLAGS\xfemget\xfea", "XRANGE\xfes\xfe(1-1\xfe(+", "SCAN\xfe0\xfeCOUNT\xfe1\xfeMATCH", "CONFIG\xfeRESETSTAT\xffINFO",
 		"x\r\n\xfe\r\n-ERR forged\r\n",
 	} {
 		f.Add([]byte(s))
