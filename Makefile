@@ -21,7 +21,7 @@ FUZZTIME ?= 10s
 LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race lint lint-fast fmt fuzz bench
+.PHONY: help build run test test-all race lint lint-fast fmt fuzz bench pgo
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,3 +65,10 @@ fmt: ## format all Go files
 
 bench: ## run the benchmarks: make bench PKGS=./shard/... BENCH=Publish
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKGS)
+
+# The benchmark's own client shares the process; -focus and -ignore leave its
+# samples out.
+pgo: ## renew the profile that cmd/broker is built with
+	$(GO) test -run '^$$' -bench Serve -benchtime 2s -cpuprofile serve.pgo.tmp -o serve.test.tmp ./internal/broker
+	$(GO) tool pprof -proto -focus='broker/(shard|resp|channelstore|internal)' -ignore=benchmarkServe serve.pgo.tmp > cmd/broker/default.pgo
+	rm -f serve.pgo.tmp serve.test.tmp
