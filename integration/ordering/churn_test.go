@@ -22,7 +22,7 @@ func flood(c *harness.Conn, channels []string, done <-chan struct{}, seed uint64
 		default:
 		}
 		var b []byte
-		size := 1 + r.IntN(16)
+		size := 1 + r.IntN(100)
 		for range size {
 			command := "PUBLISH"
 			if r.IntN(3) == 0 {

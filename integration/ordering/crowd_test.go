@@ -1,7 +1,9 @@
 package ordering
 
 import (
+	"bytes"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -132,6 +134,37 @@ func asDelivery(v harness.Value) (d delivery, ok bool) {
 		return delivery{rest[1].Text, rest[2].Text}, true
 	}
 	return delivery{}, false
+}
+
+// noise makes some of the loops write long replies until done is closed: what
+// such a loop does in the wrong order then lies far apart, while the others are
+// quick to show it.
+func noise(t *testing.T, target *harness.Target, done <-chan struct{}) *crowd {
+	t.Helper()
+	const requests, payload = 24, 8 << 10
+	one := harness.AppendCommand(nil, "ECHO", strings.Repeat("n", payload))
+	replies := requests * (payload + len("$8192\r\n\r\n"))
+	all := newCrowd(t)
+	for range 3 {
+		c := target.Dial(t)
+		all.run(func() error {
+			for {
+				select {
+				case <-done:
+					return nil
+				default:
+				}
+				if err := c.Send(bytes.Repeat(one, requests)); err != nil {
+					return err
+				}
+				if !c.Fill(replies, time.Now().Add(harness.Patience)) {
+					return fmt.Errorf("%d of %d bytes of replies came", len(c.Received()), replies)
+				}
+				c.Discard(replies)
+			}
+		})
+	}
+	return all
 }
 
 // patience is a channel that fires when a test has waited too long for

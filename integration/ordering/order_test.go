@@ -80,7 +80,7 @@ func TestInvariant_FIFO(t *testing.T) {
 // the same order, whoever published them.
 func TestInvariant_TotalOrder(t *testing.T) {
 	onEach(t, func(t *testing.T, target *harness.Target) {
-		const publishers, subscribers = 4, 9
+		const publishers, subscribers = 6, 6
 		messages := scaled(1200)
 		all := newCrowd(t)
 		orders := make([]map[string][]string, subscribers)
@@ -105,7 +105,7 @@ func TestInvariant_TotalOrder(t *testing.T) {
 				r := rand.New(rand.NewPCG(uint64(p), 2))
 				for n := 0; n < messages && !all.over(); {
 					var batch [][2]string
-					for range min(1+r.IntN(8), messages-n) {
+					for range min(1+r.IntN(2), messages-n) {
 						batch = append(batch, [2]string{channelNames[r.IntN(2)], fmt.Sprintf("%d:%d", p, n)})
 						n++
 					}
@@ -142,7 +142,9 @@ func TestInvariant_TotalOrder(t *testing.T) {
 func TestInvariant_Causal(t *testing.T) {
 	onEach(t, func(t *testing.T, target *harness.Target) {
 		const publishers, subscribers = 5, 6
-		messages := scaled(1500)
+		messages := scaled(600)
+		done := make(chan struct{})
+		others := noise(t, target, done)
 		all := newCrowd(t)
 		for i := range subscribers {
 			command, names := "SUBSCRIBE", channelNames
@@ -198,5 +200,42 @@ func TestInvariant_Causal(t *testing.T) {
 		}
 		turns[0] <- 0
 		all.wait()
+		close(done)
+		others.wait()
+	})
+}
+
+// TestInvariant_Causal_BeforeLaterReplies: once PUBLISH has answered, a
+// subscriber that asks something gets the message before the answer.
+func TestInvariant_Causal_BeforeLaterReplies(t *testing.T) {
+	onEach(t, func(t *testing.T, target *harness.Target) {
+		done := make(chan struct{})
+		others := noise(t, target, done)
+		all := newCrowd(t)
+		for i := range 5 {
+			channel := fmt.Sprintf("own.%d", i)
+			publisher, subscriber := target.Dial(t), subscribe(t, target, "SUBSCRIBE", channel)
+			all.run(func() error {
+				for n := 0; n < scaled(300) && !all.over(); n++ {
+					payload := strconv.Itoa(n)
+					if counts, err := publishAll(publisher, [][2]string{{channel, payload}}); err != nil || counts[0] != 1 {
+						return fmt.Errorf("PUBLISH: %v %v", counts, err)
+					}
+					if err := subscriber.Command("PING", payload); err != nil {
+						return err
+					}
+					if d, err := nextMessage(subscriber); err != nil || d.payload != payload {
+						return fmt.Errorf("message %d of %s was not the next thing: %v %w", n, channel, d, err)
+					}
+					if v, err := subscriber.Next(); err != nil || len(v.Elems) != 2 || v.Elems[1].Text != payload {
+						return fmt.Errorf("PING: %v %v", v, err)
+					}
+				}
+				return nil
+			})
+		}
+		all.wait()
+		close(done)
+		others.wait()
 	})
 }
