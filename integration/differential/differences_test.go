@@ -21,6 +21,10 @@ type difference struct {
 var differences = []difference{
 	{anyStep(`HELP|help`), "    Prints this help.", "    Print this help.", "Redis 7.2 and later"},
 	{
+		command("CLUSTER FOO"), "-ERR unknown subcommand 'FOO'. Try CLUSTER HELP.", "-ERR This instance has cluster support disabled",
+		"clients take any mention of cluster support as the answer, whatever they asked",
+	},
+	{
 		command("CLIENT SETINFO"),
 		"-ERR unknown subcommand 'SETINFO'. Try CLIENT HELP.",
 		"-ERR Can't execute 'client|setinfo': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
