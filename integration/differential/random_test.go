@@ -96,6 +96,9 @@ func randomSeed(t *testing.T) uint64 {
 	return seed
 }
 
+// conversationSteps is the length of a random conversation.
+const conversationSteps = 120
+
 // playRandom plays random conversations for about budget and compares them
 // with redis-server step by step. It returns how many steps were compared.
 func playRandom(t *testing.T, other *harness.Target, proto int, budget time.Duration, adapt func(string, []byte) []byte) int {
@@ -104,38 +107,39 @@ func playRandom(t *testing.T, other *harness.Target, proto int, budget time.Dura
 	seed := randomSeed(t)
 	steps := 0
 	for start := time.Now(); time.Since(start) < budget; seed++ {
-		r := rand.New(rand.NewPCG(seed, uint64(proto)))
-		left, right := harness.NewPlayer(redis, proto), harness.NewPlayer(other, proto)
-		defer left.Close()
-		defer right.Close()
-		var told []string
-		for range 120 {
-			step := randomStep(r)
-			told = append(told, step.Source)
-			want, err := left.Play(step)
-			if err != nil {
-				t.Fatalf("seed %d, step %d: %s\n%s: %v", seed, len(told), step.Source, redis.Name, err)
-			}
-			got, err := right.Play(step)
-			if err != nil {
-				t.Fatalf("seed %d, step %d: %s\n%s: %v", seed, len(told), step.Source, other.Name, err)
-			}
-			if diff := differ(want, got, adapt); diff != "" {
-				for _, line := range told {
-					t.Log(line)
-				}
-				t.Fatalf("seed %d (repeat with BROKER_TEST_SEED=%d), step %d: %s\n%s",
-					seed, seed, len(told), step.Source, diff)
-			}
-			steps++
-		}
-		for _, p := range []*harness.Player{left, right} {
-			if err := p.Settle(); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-		}
+		playSeed(t, redis, other, seed, proto, adapt)
+		steps += conversationSteps
 	}
 	return steps
+}
+
+// playSeed plays the conversation of one seed.
+func playSeed(t *testing.T, redis, other *harness.Target, seed uint64, proto int, adapt func(string, []byte) []byte) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, uint64(proto)))
+	left, right := harness.NewPlayer(redis, proto), harness.NewPlayer(other, proto)
+	defer left.Close()
+	defer right.Close()
+	var told []string
+	for range conversationSteps {
+		step := randomStep(r)
+		told = append(told, step.Source)
+		want, err := left.Play(step)
+		if err != nil {
+			t.Fatalf("seed %d, step %d: %s\n%s: %v", seed, len(told), step.Source, redis.Name, err)
+		}
+		got, err := right.Play(step)
+		if err != nil {
+			t.Fatalf("seed %d, step %d: %s\n%s: %v", seed, len(told), step.Source, other.Name, err)
+		}
+		if diff := differ(want, got, adapt); diff != "" {
+			for _, line := range told {
+				t.Log(line)
+			}
+			t.Fatalf("seed %d (repeat with BROKER_TEST_SEED=%d), step %d: %s\n%s",
+				seed, seed, len(told), step.Source, diff)
+		}
+	}
 }
 
 // TestRandom_RedisAgreesWithItself shows that a random conversation has one

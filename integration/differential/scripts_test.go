@@ -89,11 +89,6 @@ func compare(t *testing.T, redis, other *harness.Target, s harness.Script, proto
 			t.Errorf("line %d: %.200s\n%s", step.Line, step.Source, diff)
 		}
 	}
-	for _, p := range []*harness.Player{left, right} {
-		if err := p.Settle(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // differ says where two outcomes of a step differ once both are normalised; ""

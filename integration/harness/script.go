@@ -209,7 +209,8 @@ func (o Outcome) String() string {
 	return b.String()
 }
 
-// A Player plays steps against one server.
+// A Player plays steps against one server, which it has for itself: its first
+// connection waits until those of earlier Players are gone.
 type Player struct {
 	target *Target
 	proto  int
@@ -237,15 +238,9 @@ func (p *Player) Close() {
 	clear(p.half)
 }
 
-// Settle closes all connections and waits until the server has noticed: until
-// a new connection is its only one.
-func (p *Player) Settle() error {
-	p.Close()
-	c, err := Dial(p.target.Addr)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+// awaitAlone waits until c is the server's only connection: what an earlier
+// Player left behind must not be counted by anyone.
+func awaitAlone(c *Conn) error {
 	deadline := time.Now().Add(Patience)
 	for {
 		v, err := c.Do("CLIENT", "LIST")
@@ -273,6 +268,11 @@ func (p *Player) Play(step Step) (Outcome, error) {
 			return out, err
 		}
 		p.conns[step.Conn] = c
+		if len(p.conns) == 1 {
+			if err := awaitAlone(c); err != nil {
+				return out, fmt.Errorf("%s: %w", step.Conn, err)
+			}
+		}
 		if p.proto == 3 {
 			if v, err := c.Do("HELLO", "3"); err != nil || v.Type != '%' {
 				return out, fmt.Errorf("%s: HELLO 3: %v %w", step.Conn, v, err)
