@@ -70,7 +70,7 @@ func TestNotYet_EveryEntryStillFails(t *testing.T) {
 				target := harness.Variant{Shards: 1, IO: "net"}.Start(t)
 				// A short limit is on the safe side: what has not come by then is
 				// taken for missing, as the table says.
-				r := &run{addr: target.Addr, limit: time.Second, slowFactor: 1, newer: newerText[c.ID]}
+				r := &run{addr: target.Addr, limit: time.Second, slowFactor: 1}
 				if err := r.play(c); err == nil {
 					t.Errorf("%s passes although notYet says that it needs %s: take it out of the table", c.ID, why.needs)
 				}

@@ -86,7 +86,7 @@ func withoutConfigSet(t *testing.T, c Case) Case {
 // check plays a case and then asks whether the server still answers.
 func check(t *testing.T, target *harness.Target, c Case) {
 	t.Helper()
-	r := &run{addr: target.Addr, limit: harness.Patience, slowFactor: slowFactor(), newer: newerText[c.ID]}
+	r := &run{addr: target.Addr, limit: harness.Patience, slowFactor: slowFactor()}
 	if err := r.play(c); err != nil {
 		t.Errorf("%s [%s] %s\n   %s\n   %s: %v", c.ID, c.Kind, c.Title, c.Note, target.Name, err)
 	}
@@ -147,17 +147,6 @@ func TestTables_NameCasesOnce(t *testing.T) {
 	for id := range withFlags {
 		if _, ok := known[id]; !ok {
 			t.Errorf("withFlags names %s, which is no case", id)
-		}
-	}
-	for id, texts := range newerText {
-		for text := range texts {
-			used := false
-			for _, s := range known[id].Steps {
-				used = used || s.Expect != nil && *s.Expect == text
-			}
-			if !used {
-				t.Errorf("newerText of %s names a text that it does not expect: %s", id, text)
-			}
 		}
 	}
 }

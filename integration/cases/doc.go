@@ -7,9 +7,7 @@
 // runner plays the cases against redis-server, which proves the runner and the
 // data.
 //
-// Three tables say what differs: notYet lists the cases that need something
-// the broker does not do, withFlags those whose CONFIG SET becomes a flag of
-// the broker, and newerText the replies where later versions of Redis have
-// another text than the one recorded. A test fails when an entry has lost its
-// reason.
+// Two tables say what differs: notYet lists the cases that need something the
+// broker does not do, withFlags those whose CONFIG SET becomes a flag of the
+// server. A test fails when an entry has lost its reason.
 package cases

@@ -49,9 +49,5 @@ var withFlags = map[string][]string{
 	"A091": {"--maxclients", "3"},
 }
 
-// newerText maps the text that a case expects to the one of Redis 8.0, by case
-// and by the expectation as written; both are right.
-var newerText = map[string]map[string]string{}
-
 // needsMet are the needs of a case that every broker meets.
 var needsMet = map[string]bool{"redis>=7.2": true, "better-than-redis": true}
