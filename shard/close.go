@@ -45,13 +45,13 @@ func (l *Loop) finish(s *Session, reason CloseReason) {
 }
 
 // doom ends a session at once: nothing more is delivered to it, read from it
-// or written to it. It is torn down at the end of the turn, so that nobody up the stack loses it.
+// or written to it. It is torn down at the end of the turn, so that nobody up
+// the stack loses it.
 func (l *Loop) doom(s *Session, reason CloseReason) {
 	if s.state == closed {
 		return
 	}
-	limit := reason == CloseByHardLimit || reason == CloseBySoftLimit
-	if limit {
+	if reason == CloseByHardLimit || reason == CloseBySoftLimit {
 		l.stats.OutputLimitDisconnects++
 		l.group.cfg.Log.Warn("closing a slow subscriber",
 			"session", s.id, "addr", s.Info().Addr, "name", s.Peek().Name,

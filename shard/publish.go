@@ -58,7 +58,11 @@ func (l *Loop) encode(kind channelstore.Kind, channel, payload []byte, headOnly 
 	if kind == channelstore.ShardChannels {
 		frame = resp.ShardMessage
 	}
-	dst := l.slab.room(resp.MessageSize(frame, len(channel), len(payload)*boolInt(!headOnly)) + headSlack)
+	size := resp.MessageSize(frame, len(channel), len(payload))
+	if headOnly {
+		size -= len(payload)
+	}
+	dst := l.slab.room(size)
 	if headOnly {
 		dst = resp.AppendMessageHead(dst, frame, channel, len(payload))
 	} else {
@@ -68,23 +72,17 @@ func (l *Loop) encode(kind channelstore.Kind, channel, payload []byte, headOnly 
 }
 
 func (l *Loop) encodePattern(pattern string, channel, payload []byte, headOnly bool) []byte {
-	dst := l.slab.room(resp.PatternMessageSize(len(pattern), len(channel), len(payload)*boolInt(!headOnly)) + headSlack)
+	size := resp.PatternMessageSize(len(pattern), len(channel), len(payload))
+	if headOnly {
+		size -= len(payload)
+	}
+	dst := l.slab.room(size)
 	if headOnly {
 		dst = resp.AppendPatternMessageHead(dst, pattern, channel, len(payload))
 	} else {
 		dst = resp.AppendPatternMessage(dst, pattern, channel, payload)
 	}
 	return l.slab.commit(dst)
-}
-
-// headSlack covers the digits of a payload length that is left out of a size.
-const headSlack = 20
-
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // sharedBody copies a large payload and its end into memory of its own. The

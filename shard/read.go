@@ -142,28 +142,20 @@ func (l *Loop) consume(s *Session, data []byte) {
 // keep stores data[pos:] for later.
 func (l *Loop) keep(s *Session, data []byte, pos int) {
 	rest := data[pos:]
-	if s.in != nil {
-		if len(rest) == 0 && s.in.partial.Empty() {
-			l.dropInput(s)
-			return
-		}
-		in := s.in
-		if pos > 0 {
-			in.buf = in.buf[:copy(in.buf, rest)]
-		}
-		if len(in.buf) > l.group.cfg.QueryBufferBytes {
-			l.stats.QueryLimitDisconnects++
-			l.doom(s, CloseByQueryLimit)
-		}
+	switch {
+	case s.in == nil && len(rest) == 0:
 		return
-	}
-	if len(rest) == 0 {
+	case s.in == nil:
+		in := l.borrowInput()
+		in.buf = append(in.buf, rest...)
+		in.partial, l.partial = l.partial, resp.Partial{}
+		s.in = in
+	case len(rest) == 0 && s.in.partial.Empty():
+		l.dropInput(s)
 		return
+	case pos > 0:
+		s.in.buf = s.in.buf[:copy(s.in.buf, rest)]
 	}
-	in := l.borrowInput()
-	in.buf = append(in.buf, rest...)
-	in.partial, l.partial = l.partial, resp.Partial{}
-	s.in = in
 	if len(rest) > l.group.cfg.QueryBufferBytes {
 		l.stats.QueryLimitDisconnects++
 		l.doom(s, CloseByQueryLimit)

@@ -40,7 +40,7 @@ type Session struct {
 	attrs       *Attrs
 	lastCommand string
 	lastActive  int64  // nanoseconds since the group's start
-	softSince   int64  // when the soft limit was first exceeded; 0: it is not
+	softSince   int64  // when the soft limit was first exceeded, 0: it is not; when lingering began
 	next        func() // continuation of a command that takes several turns
 }
 
