@@ -16,7 +16,7 @@ type driver interface {
 	poll(events []event) []event
 
 	// wait appends what is ready, blocking until something is, wake is called
-	// or timeout (negative: none) is over.
+	// or timeout (negative: none) is over. The loop has set asleep before.
 	wait(events []event, timeout time.Duration) []event
 
 	// wake ends wait. Any goroutine may call it.
@@ -69,7 +69,7 @@ func newDriver(name string, g *Group) (driver, error) {
 	case "net":
 		return newNetDriver(g), nil
 	case "epoll":
-		return newEpollDriver()
+		return newEpollDriver(g)
 	}
 	return nil, errors.New("shard: unknown driver " + name)
 }

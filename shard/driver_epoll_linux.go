@@ -9,7 +9,8 @@ import (
 )
 
 // epollDriver watches sockets with one epoll instance per loop, level
-// triggered.
+// triggered. A session that has a net.Conn in place of a descriptor, as one
+// with TLS has, is served by conns, whose events join those of the sockets.
 //
 // Reads, writes and polls are non-blocking, so they are made with
 // RawSyscall: the scheduler need not be told. Only wait may block and goes
@@ -25,6 +26,7 @@ type epollDriver struct {
 	epfd   int
 	wakefd int        // eventfd, watched like a socket
 	byFD   []*Session // added sessions, by descriptor
+	conns  conns      // the sessions without one
 	ready  [maxEvents]unix.EpollEvent
 	iovecs [maxIovecs]unix.Iovec
 }
@@ -37,7 +39,7 @@ const (
 	maxIovecs = 256
 )
 
-func newEpollDriver() (driver, error) {
+func newEpollDriver(g *Group) (driver, error) {
 	epfd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, err
@@ -47,7 +49,7 @@ func newEpollDriver() (driver, error) {
 		unix.Close(epfd)
 		return nil, err
 	}
-	d := &epollDriver{epfd: epfd, wakefd: wakefd}
+	d := &epollDriver{epfd: epfd, wakefd: wakefd, conns: conns{group: g}}
 	err = unix.EpollCtl(epfd, unix.EPOLL_CTL_ADD, wakefd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(wakefd)})
 	if err != nil {
 		d.close()
@@ -61,22 +63,25 @@ func (d *epollDriver) ownThread() bool { return true }
 func (d *epollDriver) poll(events []event) []event {
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(d.epfd),
 		uintptr(unsafe.Pointer(&d.ready[0])), maxEvents, 0, 0, 0)
-	if errno != 0 {
-		return events
+	if errno == 0 {
+		events = d.translate(events, int(n))
 	}
-	return d.translate(events, int(n))
+	return d.conns.poll(events)
 }
 
 func (d *epollDriver) wait(events []event, timeout time.Duration) []event {
+	if d.conns.pending.Load() { // reported before the loop said that it sleeps
+		return d.poll(events)
+	}
 	ms := -1
 	if timeout >= 0 {
 		ms = int((timeout + time.Millisecond - 1) / time.Millisecond)
 	}
 	n, err := unix.EpollWait(d.epfd, d.ready[:], ms)
-	if err != nil { // EINTR: the next turn waits again
-		return events
+	if err == nil { // else EINTR: the next turn waits again
+		events = d.translate(events, n)
 	}
-	return d.translate(events, n)
+	return d.conns.poll(events)
 }
 
 func (d *epollDriver) translate(events []event, n int) []event {
@@ -108,6 +113,9 @@ func (d *epollDriver) wake() {
 }
 
 func (d *epollDriver) add(s *Session) error {
+	if s.nc != nil {
+		return d.conns.add(s)
+	}
 	fd := int(s.fd)
 	err := unix.EpollCtl(d.epfd, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: s.fd})
 	if err != nil {
@@ -122,6 +130,10 @@ func (d *epollDriver) add(s *Session) error {
 }
 
 func (d *epollDriver) interest(s *Session) {
+	if s.nc != nil {
+		d.conns.interest(s)
+		return
+	}
 	var events uint32
 	if !s.deaf {
 		events |= unix.EPOLLIN
@@ -139,6 +151,9 @@ func (d *epollDriver) interest(s *Session) {
 
 // read receives with recvfrom, which is a little cheaper for a socket than read.
 func (d *epollDriver) read(s *Session, buf []byte) (int, error) {
+	if s.nc != nil {
+		return d.conns.read(s, buf)
+	}
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(s.fd),
 			uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)), 0, 0, 0)
@@ -159,6 +174,9 @@ func (d *epollDriver) read(s *Session, buf []byte) (int, error) {
 // write sends with MSG_NOSIGNAL: a client that is gone is an error here, not a
 // signal to the process.
 func (d *epollDriver) write(s *Session, b []byte) (int, error) {
+	if s.nc != nil {
+		return d.conns.write(s, b)
+	}
 	for {
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(s.fd),
 			uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
@@ -175,7 +193,10 @@ func (d *epollDriver) write(s *Session, b []byte) (int, error) {
 }
 
 func (d *epollDriver) writev(s *Session, bs [][]byte) (int, error) {
-	if len(bs) == 1 {
+	switch {
+	case s.nc != nil:
+		return d.conns.writev(s, bs)
+	case len(bs) == 1:
 		return d.write(s, bs[0])
 	}
 	n, want := 0, 0
@@ -220,15 +241,26 @@ func (d *epollDriver) drained(s *Session) {
 }
 
 func (d *epollDriver) shutdownWrite(s *Session) {
+	if s.nc != nil {
+		d.conns.shutdownWrite(s)
+		return
+	}
 	_ = unix.Shutdown(int(s.fd), unix.SHUT_WR)
 }
 
 func (d *epollDriver) delivered(s *Session) bool {
+	if s.nc != nil {
+		return d.conns.delivered(s)
+	}
 	queued, err := unix.IoctlGetInt(int(s.fd), unix.SIOCOUTQ)
 	return err != nil || queued == 0
 }
 
 func (d *epollDriver) remove(s *Session) {
+	if s.nc != nil {
+		d.conns.remove(s)
+		return
+	}
 	fd := int(s.fd)
 	if fd < len(d.byFD) && d.byFD[fd] == s {
 		d.byFD[fd] = nil
@@ -239,6 +271,9 @@ func (d *epollDriver) remove(s *Session) {
 }
 
 func (d *epollDriver) addrs(s *Session) (remote, local string) {
+	if s.nc != nil {
+		return d.conns.addrs(s)
+	}
 	sa, err := unix.Getsockname(int(s.fd))
 	if err != nil {
 		return s.remote.String(), ""

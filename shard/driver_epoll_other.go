@@ -4,6 +4,6 @@ package shard
 
 import "errors"
 
-func newEpollDriver() (driver, error) {
+func newEpollDriver(*Group) (driver, error) {
 	return nil, errors.New("epoll is not available on this system; use the net driver")
 }

@@ -74,7 +74,7 @@ type Group struct {
 	sessions atomic.Int64 // adopted and not torn down
 
 	loopsDone sync.WaitGroup // ends with the last loop
-	helpers   sync.WaitGroup // goroutines of the net driver
+	helpers   sync.WaitGroup // readers and writers of net.Conns
 }
 
 // ErrStopped is returned by Adopt once the group shuts down.
@@ -117,11 +117,11 @@ func (g *Group) Store() *channelstore.Store[*Session] { return g.store }
 // Sessions returns the number of sessions that are adopted and not torn down.
 func (g *Group) Sessions() int { return int(g.sessions.Load()) }
 
-// A Conn is a connection to adopt: FD with the epoll driver, Net with the net
-// driver.
+// A Conn is a connection to adopt: FD or, if not nil, Net. The net driver
+// takes Net only; the epoll driver takes both, and FD costs less.
 type Conn struct {
 	FD     int      // non-blocking socket; the group owns it from now on
-	Net    net.Conn // likewise
+	Net    net.Conn // likewise; after its handshake, if it has one
 	Remote netip.AddrPort
 	Unix   bool // a Unix domain socket: Remote is not valid
 }
@@ -147,7 +147,7 @@ func (g *Group) Adopt(c Conn) {
 	}
 	if c.Net != nil {
 		s.fd = -1
-		s.nc = newNetConn(c.Net)
+		s.nc = newNetConn(best, c.Net)
 	}
 	best.post(func(l *Loop) { l.adopt(s) })
 }

@@ -140,7 +140,7 @@ type testClient struct {
 // with the fewest sessions gets it, so that clients dialled one after the
 // other go to the shards in turn.
 func (b *testBroker) dial() *testClient {
-	ours, theirs := net.Pipe()
+	ours, theirs := connect(b.t)
 	c := &testClient{t: b.t, conn: ours, done: make(chan struct{})}
 	b.group.Adopt(Conn{Net: theirs})
 	go c.readLoop()
@@ -149,7 +149,7 @@ func (b *testBroker) dial() *testClient {
 
 // dialPaused connects a client that reads nothing until go_ is called.
 func (b *testBroker) dialPaused() *testClient {
-	ours, theirs := net.Pipe()
+	ours, theirs := connect(b.t)
 	c := &testClient{t: b.t, conn: ours, done: make(chan struct{}), paused: make(chan struct{})}
 	b.group.Adopt(Conn{Net: theirs})
 	go c.readLoop()

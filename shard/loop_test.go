@@ -10,13 +10,17 @@ import (
 	"time"
 )
 
-// inBubble runs f once per shard count inside a synctest bubble.
+// inBubble runs f once per shard count, and once over TLS, inside a synctest
+// bubble.
 func inBubble(t *testing.T, f func(t *testing.T, shards int)) {
 	for _, shards := range []int{1, 2, 8} {
 		t.Run(fmt.Sprintf("shards=%d", shards), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { f(t, shards) })
 		})
 	}
+	t.Run("shards=2"+overTLS, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) { f(t, 2) })
+	})
 }
 
 func expect(t *testing.T, c *testClient, want string) {

@@ -17,10 +17,10 @@ type Session struct {
 	id      uint64
 	created int64 // nanoseconds since the group's start
 	remote  netip.AddrPort
-	nc      *netConn // the socket under the net driver, else nil
+	nc      *netConn // the connection where it is a net.Conn, else nil
 
 	// Owned by the loop.
-	fd          int32  // the socket under the epoll driver, -1 once closed
+	fd          int32  // the socket, -1 once closed and where nc is the connection
 	index       int32  // in loop.sessions
 	watched     uint32 // events the epoll driver asked for
 	proto       resp.Proto
@@ -172,7 +172,7 @@ func (s *Session) resumeAfter(f func()) {
 type Info struct {
 	ID                     uint64
 	Addr, LocalAddr        string
-	FD                     int // -1 under the net driver
+	FD                     int // -1 where there is none
 	Attrs                  Attrs
 	Created, LastActive    time.Time
 	LastCommand            string
@@ -212,6 +212,9 @@ func (s *Session) Info() Info {
 		Writable:    s.blocked,
 		Closing:     s.state != open,
 		Unix:        s.unix,
+	}
+	if s.nc != nil {
+		in.FD = s.nc.fd
 	}
 	in.Addr, in.LocalAddr = s.loop.driver.addrs(s)
 	if s.in != nil {

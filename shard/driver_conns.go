@@ -1,0 +1,355 @@
+package shard
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// conns moves the bytes of the sessions of one loop whose connection is a
+// net.Conn: all of them under the net driver, those with TLS under the epoll
+// driver, which embeds one beside its descriptors.
+//
+// Two kinds of goroutine stand between such a session and its connection: a
+// reader per session, which ends when the connection does, and a writer for
+// as long as there is something to write. They may block; they touch only the
+// netConn, under its mutex. The session stays the loop's (invariant one-loop),
+// and the loop waits for neither (invariant never-wait).
+//
+// Methods without another word are called on the loop's goroutine.
+type conns struct {
+	group *Group // immutable
+
+	// Atomic. Set after an event was queued, cleared before they are taken: a
+	// loop that has announced that it sleeps and finds it false will be woken.
+	pending atomic.Bool
+
+	mu sync.Mutex
+	// Guarded by mu: what the goroutines have to report.
+	ready []netEvent
+
+	taken []netEvent // owned by the loop: what poll took, recycled
+}
+
+type netEvent struct {
+	session  *Session
+	writable bool
+}
+
+const (
+	// netChunkBytes is the size of the buffer of a reader that is busy, and the
+	// most that a writer holds beyond what the connection has taken.
+	netChunkBytes = 16 << 10
+
+	// netIdleBytes is the size of the buffer of a reader that has little to
+	// read, which most sessions are.
+	netIdleBytes = 1 << 10
+
+	// goodbyePeriod is how long the last record of a connection that is given
+	// up, TLS's close notification, may wait for room.
+	goodbyePeriod = 250 * time.Millisecond
+)
+
+// A netConn is a session's connection where that is a net.Conn.
+type netConn struct {
+	// Immutable after newNetConn.
+	loop *Loop
+	conn net.Conn
+	raw  net.Conn // what conn speaks TLS over; conn itself where it does not
+	fd   int      // of raw, to be shown only; -1 where it has none
+
+	more chan struct{} // capacity 1: the loop has taken what was read
+
+	mu sync.Mutex
+	// Guarded by mu.
+	in       []byte // read and not taken
+	inErr    error  // what ended reading
+	out      []byte // accepted and not written
+	writing  bool   // a writer goroutine runs
+	outErr   error
+	full     bool // the loop was told errAgain and waits for an event
+	closing  bool // end the sending side once out is empty
+	closed   bool
+	reported bool // an input event is under way
+}
+
+func newNetConn(l *Loop, c net.Conn) *netConn {
+	nc := &netConn{loop: l, conn: c, raw: c, fd: -1, more: make(chan struct{}, 1)}
+	if layered, ok := c.(interface{ NetConn() net.Conn }); ok {
+		nc.raw = layered.NetConn()
+	}
+	if sc, ok := nc.raw.(syscall.Conn); ok {
+		if rc, err := sc.SyscallConn(); err == nil {
+			_ = rc.Control(func(fd uintptr) { nc.fd = int(fd) })
+		}
+	}
+	return nc
+}
+
+// poll appends what the goroutines have reported.
+func (d *conns) poll(events []event) []event {
+	if !d.pending.Load() {
+		return events
+	}
+	d.pending.Store(false)
+	d.mu.Lock()
+	d.taken, d.ready = d.ready, d.taken[:0]
+	d.mu.Unlock()
+	for i, e := range d.taken {
+		d.taken[i] = netEvent{}
+		if e.session.state == closed {
+			continue
+		}
+		ev := event{session: e.session, writable: e.writable}
+		if !e.writable {
+			e.session.nc.mu.Lock()
+			e.session.nc.reported = false
+			e.session.nc.mu.Unlock()
+			ev.readable = !e.session.deaf
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+// report queues an event and wakes the loop. Any goroutine may call it.
+func (d *conns) report(s *Session, writable bool) {
+	d.mu.Lock()
+	d.ready = append(d.ready, netEvent{s, writable})
+	d.mu.Unlock()
+	d.pending.Store(true)
+	s.nc.loop.wakeIfAsleep()
+}
+
+func (d *conns) add(s *Session) error {
+	d.group.helpers.Go(func() { d.readLoop(s) })
+	return nil
+}
+
+// readLoop is the reader goroutine of one session. It ends with the
+// connection.
+func (d *conns) readLoop(s *Session) {
+	nc := s.nc
+	buf := make([]byte, netIdleBytes)
+	for {
+		n, err := nc.conn.Read(buf)
+		if n == 0 && err == nil {
+			continue
+		}
+		nc.mu.Lock()
+		nc.in, nc.inErr = buf[:n], err
+		ended := nc.closed || err != nil
+		nc.reported = true
+		nc.mu.Unlock()
+		d.report(s, false)
+		if ended {
+			return
+		}
+		<-nc.more
+		if busy := n == len(buf) || n > netIdleBytes; busy != (len(buf) > netIdleBytes) {
+			if busy {
+				buf = make([]byte, netChunkBytes)
+			} else {
+				buf = make([]byte, netIdleBytes)
+			}
+		}
+	}
+}
+
+func (d *conns) interest(s *Session) {
+	nc := s.nc
+	nc.mu.Lock()
+	again := !s.deaf && !nc.reported && (len(nc.in) > 0 || nc.inErr != nil)
+	if again {
+		nc.reported = true
+	}
+	nc.mu.Unlock()
+	if again {
+		d.report(s, false)
+	}
+}
+
+func (d *conns) read(s *Session, buf []byte) (int, error) {
+	nc := s.nc
+	nc.mu.Lock()
+	n := copy(buf, nc.in)
+	nc.in = nc.in[n:]
+	err := nc.inErr
+	rest := len(nc.in) > 0
+	if !rest {
+		nc.in = nil // an idle session keeps no large buffer alive
+	}
+	again := n > 0 && (rest || err != nil) && !nc.reported
+	if again {
+		nc.reported = true
+	}
+	nc.mu.Unlock()
+	switch {
+	case again:
+		d.report(s, false)
+	case n > 0 && !rest && err == nil:
+		nc.more <- struct{}{} // one for each chunk, which the reader takes: never full
+	}
+	switch {
+	case n > 0 || err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		return 0, errEOF
+	}
+	return 0, err
+}
+
+func (d *conns) write(s *Session, b []byte) (int, error) {
+	nc := s.nc
+	nc.mu.Lock()
+	if err := nc.outErr; err != nil {
+		nc.mu.Unlock()
+		return 0, err
+	}
+	n := min(len(b), netChunkBytes-len(nc.out))
+	nc.out = append(nc.out, b[:n]...)
+	start := !nc.writing && n > 0
+	if start {
+		nc.writing = true
+	}
+	full := n < len(b)
+	if full {
+		nc.full = true
+	}
+	nc.mu.Unlock()
+	if start {
+		d.group.helpers.Go(func() { d.writeLoop(s) })
+	}
+	if full {
+		return n, errAgain
+	}
+	return n, nil
+}
+
+func (d *conns) writev(s *Session, bs [][]byte) (int, error) {
+	total := 0
+	for _, b := range bs {
+		n, err := d.write(s, b)
+		total += n
+		if err != nil {
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// writeLoop is the writer goroutine of one session, for as long as there is
+// something to write.
+func (d *conns) writeLoop(s *Session) {
+	nc := s.nc
+	var b []byte
+	for {
+		nc.mu.Lock()
+		b, nc.out = nc.out, b[:0]
+		if len(b) == 0 {
+			nc.writing = false
+			nc.out = nil
+			shut := nc.closing
+			full := nc.full
+			nc.full = false
+			nc.mu.Unlock()
+			if shut {
+				closeWrite(nc.conn)
+			}
+			if full {
+				d.report(s, true)
+			}
+			return
+		}
+		full := nc.full
+		nc.full = false
+		nc.mu.Unlock()
+		if full {
+			d.report(s, true)
+		}
+		if _, err := nc.conn.Write(b); err != nil {
+			nc.mu.Lock()
+			nc.outErr = err
+			nc.out = nil
+			nc.mu.Unlock()
+			b = nil
+		}
+	}
+}
+
+// shutdownWrite leaves the end of the sending side to a writer: with TLS it is
+// a record, which may have to wait for room.
+func (d *conns) shutdownWrite(s *Session) {
+	nc := s.nc
+	nc.mu.Lock()
+	nc.closing = true
+	start := !nc.writing
+	nc.writing = true
+	nc.mu.Unlock()
+	switch {
+	case !start: // the writer that runs does it
+	case nc.layered():
+		d.group.helpers.Go(func() { d.writeLoop(s) })
+	default:
+		closeWrite(nc.conn)
+	}
+}
+
+// delivered can tell only that the writer is done; the rest is left to the
+// client's own close, or to the end of the linger period.
+func (d *conns) delivered(s *Session) bool {
+	nc := s.nc
+	nc.mu.Lock()
+	defer nc.mu.Unlock()
+	return nc.outErr != nil
+}
+
+func (d *conns) remove(s *Session) {
+	nc := s.nc
+	nc.mu.Lock()
+	nc.closed = true
+	polite := nc.layered() && !nc.writing && !nc.closing && nc.outErr == nil
+	nc.mu.Unlock()
+	select {
+	case nc.more <- struct{}{}: // let a reader that waits go on to its end
+	default:
+	}
+	if polite {
+		d.group.helpers.Go(nc.sayGoodbye)
+		return
+	}
+	_ = nc.raw.Close()
+}
+
+// layered reports whether closing the connection, or its sending side, means
+// to write something first.
+func (nc *netConn) layered() bool { return nc.raw != nc.conn }
+
+// sayGoodbye closes a connection that nobody writes to any more with TLS's
+// close notification, or without it where that would have to wait.
+func (nc *netConn) sayGoodbye() {
+	late := time.AfterFunc(goodbyePeriod, func() { _ = nc.raw.Close() })
+	_ = nc.conn.Close()
+	late.Stop()
+}
+
+func (d *conns) addrs(s *Session) (remote, local string) {
+	c := s.nc.conn
+	if s.unix {
+		path := c.LocalAddr().String()
+		return path + ":0", path + ":0"
+	}
+	return c.RemoteAddr().String(), c.LocalAddr().String()
+}
+
+func closeWrite(c net.Conn) {
+	if c, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = c.CloseWrite()
+		return
+	}
+	_ = c.Close()
+}
