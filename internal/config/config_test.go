@@ -2,6 +2,7 @@ package config
 
 import (
 	"log/slog"
+	"math"
 	"reflect"
 	"runtime"
 	"strings"
@@ -32,6 +33,36 @@ func TestTable_EveryFieldHasOneRow(t *testing.T) {
 		"log-format":                 "json",
 		"logfile":                    "/l",
 		"pidfile":                    "/p",
+
+		"maxmemory-clients":            "5%",
+		"max-subscriptions-per-client": "1",
+		"max-pattern-length":           "1",
+		"timeout":                      "1",
+		"auth-timeout":                 "1",
+
+		"requirepass":          "p",
+		"aclfile":              "/a",
+		"user":                 "alice on nopass",
+		"acl-pubsub-default":   "allchannels",
+		"acllog-max-len":       "1",
+		"enable-debug-command": "local",
+
+		"slowlog-log-slower-than":           "-1",
+		"slowlog-max-len":                   "1",
+		"latency-tracking":                  "no",
+		"latency-tracking-info-percentiles": "50",
+		"notify-keyspace-events":            "KEA",
+		"cluster-enabled":                   "yes",
+
+		"tls-port":            "1",
+		"tls-cert-file":       "/c",
+		"tls-key-file":        "/k",
+		"tls-key-file-pass":   "p",
+		"tls-ca-cert-file":    "/c",
+		"tls-ca-cert-dir":     "/d",
+		"tls-auth-clients":    "optional",
+		"tls-protocols":       "TLSv1.3",
+		"tls-session-caching": "no",
 	}
 	owner := map[string]string{} // field to the row that set it
 	for _, p := range settings() {
@@ -63,8 +94,9 @@ func TestTable_EveryFieldHasOneRow(t *testing.T) {
 		owner[changed[0]] = p.name
 	}
 	for i, typ := 0, reflect.TypeFor[Config](); i < typ.NumField(); i++ {
-		if _, ok := owner[typ.Field(i).Name]; !ok && typ.Field(i).Name != "File" {
-			t.Errorf("field %s has no row", typ.Field(i).Name)
+		name := typ.Field(i).Name
+		if _, ok := owner[name]; !ok && name != "File" && name != "WithoutEffect" {
+			t.Errorf("field %s has no row", name)
 		}
 	}
 }
@@ -96,6 +128,11 @@ func TestGet_AllParametersInTableOrder(t *testing.T) {
 		{"unixsocket", ""},
 		{"unixsocketperm", "0"},
 		{"maxclients", "10000"},
+		{"maxmemory-clients", "0"},
+		{"max-subscriptions-per-client", "1000000"},
+		{"max-pattern-length", "4096"},
+		{"timeout", "0"},
+		{"auth-timeout", "10"},
 		{"shards", "0"},
 		{"io", "epoll"},
 		{"client-output-buffer-limit", "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60"},
@@ -104,6 +141,26 @@ func TestGet_AllParametersInTableOrder(t *testing.T) {
 		{"databases", "16"},
 		{"tcp-keepalive", "300"},
 		{"shutdown-timeout", "3"},
+		{"requirepass", ""},
+		{"aclfile", ""},
+		{"acl-pubsub-default", "resetchannels"},
+		{"acllog-max-len", "128"},
+		{"enable-debug-command", "no"},
+		{"slowlog-log-slower-than", "10000"},
+		{"slowlog-max-len", "128"},
+		{"latency-tracking", "yes"},
+		{"latency-tracking-info-percentiles", "50 99 99.9"},
+		{"notify-keyspace-events", ""},
+		{"cluster-enabled", "no"},
+		{"tls-port", "0"},
+		{"tls-cert-file", ""},
+		{"tls-key-file", ""},
+		{"tls-key-file-pass", ""},
+		{"tls-ca-cert-file", ""},
+		{"tls-ca-cert-dir", ""},
+		{"tls-auth-clients", "yes"},
+		{"tls-protocols", ""},
+		{"tls-session-caching", "yes"},
 		{"loglevel", "notice"},
 		{"log-format", "text"},
 		{"logfile", ""},
@@ -111,17 +168,13 @@ func TestGet_AllParametersInTableOrder(t *testing.T) {
 		{"save", ""},
 		{"appendonly", "no"},
 		{"maxmemory", "0"},
-		{"maxmemory-clients", "0"},
 		{"maxmemory-policy", "noeviction"},
-		{"notify-keyspace-events", ""},
-		{"timeout", "0"},
 		{"daemonize", "no"},
 		{"supervised", "no"},
 		{"syslog-enabled", "no"},
-		{"cluster-enabled", "no"},
 		{"replicaof", ""},
-		{"requirepass", ""},
-		{"aclfile", ""},
+		{"tls-ciphers", ""},
+		{"tls-ciphersuites", ""},
 	}
 	if got := c.Get("*"); !reflect.DeepEqual(got, want) {
 		t.Errorf("Get(*) = %q\nwant    %q", got, want)
@@ -134,10 +187,11 @@ func TestGet_PatternIgnoresCase(t *testing.T) {
 		"PORT":             {"port"},
 		"Unix*":            {"unixsocket", "unixsocketperm"},
 		"*-BUFFER-*":       {"client-output-buffer-limit", "client-query-buffer-limit"},
-		"[mp]*":            {"protected-mode", "port", "maxclients", "proto-max-bulk-len", "pidfile", "maxmemory", "maxmemory-clients", "maxmemory-policy"},
+		"[mp]*":            {"protected-mode", "port", "maxclients", "maxmemory-clients", "max-subscriptions-per-client", "max-pattern-length", "proto-max-bulk-len", "pidfile", "maxmemory", "maxmemory-policy"},
 		"SAVE":             {"save"},
 		"hz":               nil,
-		"tls-*":            nil,
+		"tls-c*":           {"tls-cert-file", "tls-ca-cert-file", "tls-ca-cert-dir", "tls-ciphers", "tls-ciphersuites"},
+		"user":             nil,
 		"slaveof":          nil,
 		"":                 nil,
 		"shards*":          {"shards"},
@@ -194,6 +248,24 @@ func TestValidate(t *testing.T) {
 		{"log format", func(c *Config) { c.LogFormat = "" }, "must be one of the following: text, json"},
 		{"log file", func(c *Config) { c.LogFile = strings.Repeat("x", 4096) }, "path too long (4096), must be under 4096"},
 		{"NUL in log file", func(c *Config) { c.LogFile = "a\x00" }, "NUL byte"},
+		{"TLS port only", func(c *Config) { c.Port, c.TLSPort = 0, 6380 }, ""},
+		{"any TLS port", func(c *Config) { c.Port, c.TLSPort = 0, AnyPort }, ""},
+		{"client memory", func(c *Config) { c.MaxMemoryClients = MemoryLimit{Bytes: 1, Percent: 1} }, "not both"},
+		{"client memory share", func(c *Config) { c.MaxMemoryClients.Percent = 101 }, "maxmemory-clients"},
+		{"subscriptions", func(c *Config) { c.MaxSubscriptions = -1 }, "max-subscriptions-per-client"},
+		{"pattern", func(c *Config) { c.MaxPatternBytes = 0 }, "max-pattern-length"},
+		{"idle", func(c *Config) { c.Timeout = -1 }, "timeout"},
+		{"authentication", func(c *Config) { c.AuthTimeout = -1 }, "auth-timeout"},
+		{"password", func(c *Config) { c.RequirePass = strings.Repeat("secret", 1000) }, "requirepass (hidden): argument too long (6000), must be under 4096"},
+		{"user", func(c *Config) { c.Users = [][]string{{}} }, "user (hidden): argument contains no user name"},
+		{"channels", func(c *Config) { c.ACLPubSubDefault = "" }, "one of the following: allchannels, resetchannels"},
+		{"debug", func(c *Config) { c.DebugCommand = "" }, "one of the following: no, yes, local"},
+		{"slow log", func(c *Config) { c.SlowlogSlowerThanMicros = -2 }, "slowlog-log-slower-than"},
+		{"percentile", func(c *Config) { c.LatencyPercentiles = []float64{math.NaN()} }, "Invalid latency-tracking-info-percentiles"},
+		{"percentiles", func(c *Config) { c.LatencyPercentiles = make([]float64, 65) }, "Invalid latency-tracking-info-percentiles"},
+		{"events", func(c *Config) { c.KeyspaceEvents = "KEA" }, "Invalid event class character"},
+		{"certificates", func(c *Config) { c.TLSAuthClients = "" }, "one of the following: no, yes, optional"},
+		{"TLS version", func(c *Config) { c.TLSProtocols = "TLSv1.1" }, "TLS before 1.2 is not spoken"},
 		{"pid file", func(c *Config) { c.PIDFile = strings.Repeat("x", 4096) }, "pidfile"},
 		{"zero Config", func(c *Config) { *c = Config{} }, "maxclients"},
 	}

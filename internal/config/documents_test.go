@@ -46,7 +46,11 @@ func confFile() string {
 			text += " One of " + strings.ReplaceAll(p.args, "|", ", ") + "."
 		}
 		wrap(&b, "# ", text, 78)
-		fmt.Fprintf(&b, "#\n# %s %s\n", p.name, confDefault(&p))
+		value := confDefault(&p)
+		if p.lines {
+			value = p.args // there is no line that says nothing
+		}
+		fmt.Fprintf(&b, "#\n# %s %s\n", p.name, value)
 	}
 	return b.String()
 }
@@ -79,7 +83,7 @@ func factTable() string {
 	b.WriteString("| Parameter | Accepted | Why no other |\n| --- | --- | --- |\n")
 	for _, p := range facts() {
 		err := p.set(new(Config), []string{"nonsense"})
-		if p.get == nil || err == errWithoutEffect {
+		if p.get == nil || p.hidden || err == errWithoutEffect {
 			continue
 		}
 		_, why, _ := strings.Cut(err.Error(), " is: ")
@@ -155,6 +159,9 @@ func TestBrokerConf_LoadsToTheDefaults(t *testing.T) {
 	}
 	for _, p := range paragraphs {
 		line := strings.TrimPrefix(p[strings.LastIndexByte(p, '\n')+1:], "# ")
+		if strings.HasPrefix(line, "user ") {
+			continue // each mention is one more user
+		}
 		expectDefault(line, line)
 		all.WriteString(line + "\n")
 	}

@@ -48,6 +48,23 @@ func number(name, doc, def string, lo, hi int64, field func(*Config) *int) param
 	}
 }
 
+// number64 is a number whose field is as wide as Redis's on every system. args
+// names its unit.
+func number64(name, args, doc, def string, lo, hi int64, field func(*Config) *int64) parameter {
+	return parameter{
+		name: name, args: args, doc: doc, def: def,
+		parse: func(c *Config, values []string) error {
+			n, err := parseInt(values[0], lo, hi)
+			if err == nil {
+				*field(c) = n
+			}
+			return err
+		},
+		get:   func(c *Config) string { return strconv.FormatInt(*field(c), 10) },
+		check: func(c *Config) error { return inRange(*field(c), lo, hi) },
+	}
+}
+
 // port is a number that may also be [AnyPort], except on the command line.
 func port(name, doc, def string, field func(*Config) *int) parameter {
 	p := number(name, doc, def, 0, 65535, field)
@@ -166,6 +183,13 @@ func socketPath(name, doc, def string, field func(*Config) *string) parameter {
 // filePath is the path of a file, or empty.
 func filePath(name, doc, def string, field func(*Config) *string) parameter {
 	return boundedPath(name, "path", doc, def, maxPathSize, field)
+}
+
+// text is any text of less than 4096 bytes.
+func text(name, args, doc, def string, field func(*Config) *string) parameter {
+	p := boundedPath(name, "argument", doc, def, maxPathSize, field)
+	p.args = args
+	return p
 }
 
 // boundedPath is a path of less than size bytes, or empty. what names it in an error.

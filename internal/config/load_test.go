@@ -47,6 +47,19 @@ func TestLoad_WithoutArgumentsGivesRedisDefaults(t *testing.T) {
 		LogLevel:        slog.LevelInfo,
 		LogFormat:       LogText,
 		ProtectedMode:   true,
+
+		MaxSubscriptions:        1_000_000,
+		MaxPatternBytes:         4096,
+		AuthTimeout:             10 * time.Second,
+		ACLPubSubDefault:        ResetChannels,
+		ACLLogMaxLen:            128,
+		DebugCommand:            AccessNo,
+		SlowlogSlowerThanMicros: 10000,
+		SlowlogMaxLen:           128,
+		LatencyTracking:         true,
+		LatencyPercentiles:      []float64{50, 99, 99.9},
+		TLSAuthClients:          TLSAuthYes,
+		TLSSessionCaching:       true,
 	}
 	if got := mustLoad(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load() = %+v\nwant     %+v", got, want)
@@ -104,8 +117,23 @@ func TestLoad_Values(t *testing.T) {
 		{"--save", "save", ""},
 		{"--save|--appendonly|NO", "appendonly", "no"},
 		{"--maxmemory|0mb", "maxmemory", "0"},
-		{"--maxmemory-policy|allkeys-lru", "maxmemory-policy", "noeviction"},
-		{"--notify-keyspace-events|Ex", "notify-keyspace-events", ""},
+		{"--maxmemory-policy|allkeys-lru", "maxmemory-policy", "allkeys-lru"},
+		{"--maxmemory-policy|allkeys-lru|--maxmemory-policy|NoEviction", "maxmemory-policy", "noeviction"},
+		{"--hz|10", "hz", "10"},
+		{"--oom-score-adj-values|0|200|800", "oom-score-adj-values", "0 200 800"},
+
+		{"--maxmemory-clients|5%", "maxmemory-clients", "5%"},
+		{"--maxmemory-clients|0%", "maxmemory-clients", "0"},
+		{"--maxmemory-clients|5mb", "maxmemory-clients", "5242880"},
+		{"--slowlog-log-slower-than|9223372036854775807", "slowlog-log-slower-than", "9223372036854775807"},
+		{"--latency-tracking-info-percentiles|", "latency-tracking-info-percentiles", ""},
+		{"--latency-tracking-info-percentiles|1e1|99.99999999", "latency-tracking-info-percentiles", "10 100"},
+		{"--latency-tracking-info-percentiles|-0 0.30000000000000004 99.95", "latency-tracking-info-percentiles", "0 0.3 99.95"},
+		{"--notify-keyspace-events|KEA", "notify-keyspace-events", "AKE"},
+		{"--notify-keyspace-events|g$lshzxeKE", "notify-keyspace-events", "g$lshzxeKE"},
+		{"--tls-protocols|TLSv1.3 tlsv1.2", "tls-protocols", "TLSv1.3 tlsv1.2"},
+		{"--tls-auth-clients|OPTIONAL", "tls-auth-clients", "optional"},
+		{"--requirepass|a b", "requirepass", "a b"},
 
 		{"--client-output-buffer-limit|pubsub|1mb|2k|3", "client-output-buffer-limit",
 			"normal 0 0 0 slave 268435456 67108864 60 pubsub 1048576 2000 3"},
@@ -193,12 +221,19 @@ func TestLoad_Errors(t *testing.T) {
 		{"--appendonly|yes", `--appendonly "yes": not supported, only "no" is: nothing is stored, so nothing can be saved`},
 		{"--appendonly", `--appendonly: wrong number of arguments`},
 		{"--save|3600|1", `--save "3600" "1": not supported, only "" is: nothing is stored, so nothing can be saved`},
-		{"--maxmemory|1gb", `--maxmemory "1gb": not supported, only "0" is: memory is bounded for each client, by maxclients and the buffer limits`},
-		{"--tls-cert-file|x", `--tls-cert-file "x": not supported: there is no TLS`},
-		{"--tls-port|6380", `--tls-port "6380": not supported, only "0" is: there is no TLS`},
-		{"--requirepass|hunter2", `--requirepass (hidden): not supported, only "" is: there are no users and no passwords`},
-		{"--user|alice|on|>hunter2", `--user (hidden): not supported: there are no users and no passwords`},
-		{"--user|default|off", `--user (hidden): not supported: there are no users and no passwords`},
+		{"--maxmemory|1gb", `--maxmemory "1gb": not supported, only "0" is: memory is what clients take, see maxmemory-clients`},
+		{"--requirepass|hunter2|hunter3", `--requirepass (hidden): wrong number of arguments`},
+		{"--user", `--user: wrong number of arguments`},
+		{"--user|", `--user (hidden): argument contains no user name`},
+		{"--user||>hunter2", `--user (hidden): argument contains no user name`},
+		{`--user|alice on ">hunter2`, `--user (hidden): Unbalanced quotes in configuration line`},
+		{"--maxmemory-clients|-1", `--maxmemory-clients "-1": argument must be a memory or percent value`},
+		{"--maxmemory-clients|101%", `--maxmemory-clients "101%": percentage argument must be less or equal to 100`},
+		{"--tls-protocols|TLSv1 TLSv1.2", `--tls-protocols "TLSv1 TLSv1.2": TLS before 1.2 is not spoken. Use a combination of 'TLSv1.2' and 'TLSv1.3'.`},
+		{"--tls-protocols|x", `--tls-protocols "x": Invalid tls-protocols specified. Use a combination of 'TLSv1.2' and 'TLSv1.3'.`},
+		{"--tls-ciphers|DEFAULT", `--tls-ciphers "DEFAULT": not supported, only "" is: Go's TLS library chooses among suites without known weaknesses`},
+		{"--tls-replication|yes", `--tls-replication "yes": not supported, only "no" is: there is no replication`},
+		{"--hz|" + strings.Repeat("x", 1<<16+1), `--hz "` + strings.Repeat("x", 128) + `...": argument is longer than 65536 bytes`},
 		{"--rename-command|PUBLISH|", `--rename-command "PUBLISH" "": not supported: commands have one name`},
 		{"--hz", `--hz: wrong number of arguments`},
 		{"--maxmemory-policy", `--maxmemory-policy: wrong number of arguments`},
@@ -211,8 +246,8 @@ func TestLoad_Errors(t *testing.T) {
 		{"", `unexpected argument "": parameters are written --name value`},
 		{"-p|1", `unexpected argument "-p": parameters are written --name value`},
 
-		{"--port|0", `configured to not listen anywhere (see bind, port and unixsocket)`},
-		{"--bind|", `configured to not listen anywhere (see bind, port and unixsocket)`},
+		{"--port|0", `configured to not listen anywhere (see bind, port, tls-port and unixsocket)`},
+		{"--bind|", `configured to not listen anywhere (see bind, port, tls-port and unixsocket)`},
 	}
 	for _, tc := range cases {
 		t.Run(tc.args, func(t *testing.T) {
@@ -342,6 +377,7 @@ func FuzzLoad(f *testing.F) {
 			}
 			return
 		}
+		c.Users = nil // which CONFIG GET does not show
 		again, err := reload(&c)
 		if err != nil {
 			t.Fatalf("what Get shows of %+v does not load: %v", c, err)

@@ -35,6 +35,10 @@ func TestLoad_ErrorTextsAreThoseOfRedis(t *testing.T) {
 	cases := []string{ // arguments separated by '|'
 		"--port", "--port|", "--port|x", "--port|+7", "--port|007", "--port|0x10", "--port|70000", "--port|-1", "--port|1|2",
 		"--tcp-backlog|-1", "--tcp-backlog|2147483648",
+		"--timeout|-1", "--acllog-max-len|-1", "--acllog-max-len|x", "--acl-pubsub-default|x", "--enable-debug-command|x",
+		"--slowlog-log-slower-than|-2", "--slowlog-max-len|-1", "--maxmemory-clients|101%", "--maxmemory-clients|-1",
+		"--latency-tracking-info-percentiles|x", "--latency-tracking-info-percentiles|101", "--notify-keyspace-events|KEAq",
+		"--tls-auth-clients|x", "--tls-port|65536",
 		"--unixsocketperm|999", "--unixsocketperm|77777", "--unixsocketperm|x",
 		"--maxclients|0", "--maxclients|4294967296", "--maxclients|", "--maxclients|1 2",
 		"--databases|0", "--databases|-1", "--tcp-keepalive|-1", "--shutdown-timeout|-1", "--shutdown-timeout|99999999999",
@@ -86,6 +90,7 @@ func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 	server := redisServer(t)
 	ours := map[string]bool{ // parameters whose names, words or defaults are our own
 		"shards": true, "io": true, "unixsocket": true, "log-format": true,
+		"max-subscriptions-per-client": true, "max-pattern-length": true, "auth-timeout": true,
 	}
 	cases := map[string][]string{
 		"defaults": {"--bind", "127.0.0.1", "-::1", "--shutdown-timeout", "3"},

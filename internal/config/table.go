@@ -23,7 +23,8 @@ const (
 // A parameter is one row of the table: all that is known of one name.
 //
 // parse, get and check belong to the row's kind (kinds.go, facts.go). parse
-// writes to c only when it returns nil. A value that get returns is accepted
+// writes to c only when it accepts the values, and then also to what c points
+// to, which belongs to the caller. A value that get returns is accepted
 // by parse and gives the same field again; the exception is [AnyPort], which
 // cannot be written as text.
 type parameter struct {
@@ -39,14 +40,30 @@ type parameter struct {
 	// secret says that no error may show the values.
 	secret bool
 
+	// atStart says that CONFIG SET may not change it.
+	atStart bool
+
+	// hidden says that neither CONFIG GET nor CONFIG SET know the name.
+	hidden bool
+
+	// inert says that CONFIG GET knows the name only when it was set.
+	inert bool
+
+	// lines says that each mention adds to what was said before, and that the
+	// values are words of a line which mean nothing joined.
+	lines bool
+
 	parse func(c *Config, values []string) error
-	get   func(c *Config) string // nil: CONFIG GET does not know the name
+	get   func(c *Config) string // nil: there is no value to show
 	check func(c *Config) error  // nil unless the row is a setting
 }
 
 // set parses the values given for p into c.
 func (p *parameter) set(c *Config, values []string) error {
 	if !p.isSetting() {
+		return p.parse(c, values)
+	}
+	if p.lines {
 		return p.parse(c, values)
 	}
 	if p.many {
@@ -93,30 +110,50 @@ func settings() []parameter {
 			"TCP port; 0 opens none",
 			"6379",
 			func(c *Config) *int { return &c.Port }),
-		number("tcp-backlog",
+		atStart(number("tcp-backlog",
 			"length of the accept queue, subject to the kernel's own maximum",
 			"511", 0, maxInt32,
-			func(c *Config) *int { return &c.TCPBacklog }),
-		socketPath("unixsocket",
+			func(c *Config) *int { return &c.TCPBacklog })),
+		atStart(socketPath("unixsocket",
 			"path of a Unix socket to listen on; empty opens none",
 			"",
-			func(c *Config) *string { return &c.UnixSocket }),
-		permissions("unixsocketperm",
+			func(c *Config) *string { return &c.UnixSocket })),
+		atStart(permissions("unixsocketperm",
 			"permissions of the Unix socket in octal; 0 leaves them to the umask",
 			"0",
-			func(c *Config) *uint32 { return &c.UnixSocketPerm }),
+			func(c *Config) *uint32 { return &c.UnixSocketPerm })),
 		number("maxclients",
 			"connections served at the same time",
 			"10000", 1, min(math.MaxUint32, int64(math.MaxInt)),
 			func(c *Config) *int { return &c.MaxClients }),
-		number("shards",
+		memoryLimit("maxmemory-clients",
+			"memory of all clients together, in bytes or as N% of what the process may use, above which the largest are closed; 0 sets no limit",
+			"0",
+			func(c *Config) *MemoryLimit { return &c.MaxMemoryClients }),
+		number("max-subscriptions-per-client",
+			"channels, shard channels and patterns a client may be subscribed to; 0 sets no limit",
+			"1000000", 0, maxInt32,
+			func(c *Config) *int { return &c.MaxSubscriptions }),
+		number("max-pattern-length",
+			"bytes of the longest pattern a client may subscribe to",
+			"4096", 1, maxInt32,
+			func(c *Config) *int { return &c.MaxPatternBytes }),
+		seconds("timeout",
+			"silence after which a client without subscriptions is closed; 0 never closes",
+			"0", 0, maxInt32,
+			func(c *Config) *time.Duration { return &c.Timeout }),
+		seconds("auth-timeout",
+			"time a client has to authenticate when that is required; 0 sets no limit",
+			"10", 0, maxInt32,
+			func(c *Config) *time.Duration { return &c.AuthTimeout }),
+		atStart(number("shards",
 			"event loops; 0 takes one per processor Go may use",
 			"0", 0, MaxShards,
-			func(c *Config) *int { return &c.Shards }),
-		driver("io",
+			func(c *Config) *int { return &c.Shards })),
+		atStart(driver("io",
 			"how sockets are served",
 			defaultDriver(runtime.GOOS),
-			func(c *Config) *Driver { return &c.IO }),
+			func(c *Config) *Driver { return &c.IO })),
 		outputLimits("client-output-buffer-limit",
 			"per class (normal, replica, pubsub): unread bytes that close a client at once, unread bytes that close it after SECONDS in a row, and those seconds; 0 sets no limit",
 			"normal 0 0 0 replica 256mb 64mb 60 pubsub 32mb 8mb 60",
@@ -129,10 +166,10 @@ func settings() []parameter {
 			"longest argument of a command",
 			"512mb", minBufferBytes, math.MaxInt64,
 			func(c *Config) *int64 { return &c.BulkLimitBytes }),
-		number("databases",
+		atStart(number("databases",
 			"indexes that SELECT accepts; channels are the same in all of them",
 			"16", 1, maxInt32,
-			func(c *Config) *int { return &c.Databases }),
+			func(c *Config) *int { return &c.Databases })),
 		seconds("tcp-keepalive",
 			"silence after which the kernel probes a TCP connection; 0 never probes",
 			"300", 0, maxInt32,
@@ -141,23 +178,112 @@ func settings() []parameter {
 			"longest time to deliver what is still queued when shutting down",
 			"3", 0, maxInt32,
 			func(c *Config) *time.Duration { return &c.ShutdownTimeout }),
+		secret(text("requirepass", "PASSWORD",
+			"password of the default user; empty asks for none",
+			"",
+			func(c *Config) *string { return &c.RequirePass })),
+		atStart(filePath("aclfile",
+			"file that users are loaded from and saved to; empty is none",
+			"",
+			func(c *Config) *string { return &c.ACLFile })),
+		atStart(userLines("user",
+			"a user and its access rules, as ACL SETUSER takes them; may be repeated",
+			func(c *Config) *[][]string { return &c.Users })),
+		enum("acl-pubsub-default",
+			"channels that a new user may use: all or none",
+			"resetchannels", []choice[ChannelDefault]{{"allchannels", AllChannels}, {"resetchannels", ResetChannels}}, nil,
+			func(c *Config) *ChannelDefault { return &c.ACLPubSubDefault }),
+		number("acllog-max-len",
+			"entries that ACL LOG keeps",
+			"128", 0, math.MaxInt,
+			func(c *Config) *int { return &c.ACLLogMaxLen }),
+		atStart(enum("enable-debug-command",
+			"who may use DEBUG: nobody, everybody, or clients on this machine",
+			"no", []choice[Access]{{"no", AccessNo}, {"yes", AccessYes}, {"local", AccessLocal}}, nil,
+			func(c *Config) *Access { return &c.DebugCommand })),
+		number64("slowlog-log-slower-than", "MICROSECONDS",
+			"time from which on a command is kept in the slow log; 0 keeps all, -1 none",
+			"10000", -1, math.MaxInt64,
+			func(c *Config) *int64 { return &c.SlowlogSlowerThanMicros }),
+		number("slowlog-max-len",
+			"entries that the slow log keeps",
+			"128", 0, math.MaxInt,
+			func(c *Config) *int { return &c.SlowlogMaxLen }),
+		yesNo("latency-tracking",
+			"keeps a histogram of the time that each command takes",
+			"yes",
+			func(c *Config) *bool { return &c.LatencyTracking }),
+		percentiles("latency-tracking-info-percentiles",
+			"percentiles of the histograms that INFO latencystats shows",
+			"50 99 99.9",
+			func(c *Config) *[]float64 { return &c.LatencyPercentiles }),
+		keyspaceEvents("notify-keyspace-events",
+			"classes of keyspace events, kept and shown as in Redis; without keys there are no events",
+			"",
+			func(c *Config) *string { return &c.KeyspaceEvents }),
+		atStart(yesNo("cluster-enabled",
+			"makes this broker a node of a cluster",
+			"no",
+			func(c *Config) *bool { return &c.ClusterEnabled })),
+		port("tls-port",
+			"TCP port for TLS connections; 0 opens none",
+			"0",
+			func(c *Config) *int { return &c.TLSPort }),
+		filePath("tls-cert-file",
+			"certificate chain of the broker, in PEM",
+			"",
+			func(c *Config) *string { return &c.TLSCertFile }),
+		filePath("tls-key-file",
+			"private key of the certificate, in PEM",
+			"",
+			func(c *Config) *string { return &c.TLSKeyFile }),
+		secret(text("tls-key-file-pass", "PASSWORD",
+			"password of the private key; empty if it is not encrypted",
+			"",
+			func(c *Config) *string { return &c.TLSKeyFilePass })),
+		filePath("tls-ca-cert-file",
+			"certificates that clients' certificates are checked against, in PEM",
+			"",
+			func(c *Config) *string { return &c.TLSCACertFile }),
+		filePath("tls-ca-cert-dir",
+			"folder of such files",
+			"",
+			func(c *Config) *string { return &c.TLSCACertDir }),
+		enum("tls-auth-clients",
+			"whether clients must, need not or may present a certificate",
+			"yes", []choice[TLSAuth]{{"no", TLSAuthNo}, {"yes", TLSAuthYes}, {"optional", TLSAuthOptional}}, nil,
+			func(c *Config) *TLSAuth { return &c.TLSAuthClients }),
+		tlsProtocols("tls-protocols",
+			"versions of TLS that are spoken, of TLSv1.2 and TLSv1.3; empty is both",
+			"",
+			func(c *Config) *string { return &c.TLSProtocols }),
+		yesNo("tls-session-caching",
+			"lets clients resume a TLS session with a ticket",
+			"yes",
+			func(c *Config) *bool { return &c.TLSSessionCaching }),
 		level("loglevel",
 			"lowest level that is logged",
 			"notice",
 			func(c *Config) *slog.Level { return &c.LogLevel }),
-		enum("log-format",
+		atStart(enum("log-format",
 			"how log lines are written: text for people, json for programs",
 			"text", []choice[LogFormat]{{"text", LogText}, {"json", LogJSON}}, nil,
-			func(c *Config) *LogFormat { return &c.LogFormat }),
-		filePath("logfile",
+			func(c *Config) *LogFormat { return &c.LogFormat })),
+		atStart(filePath("logfile",
 			"file to append the log to, which may be moved away while the broker runs; empty is standard output",
 			"",
-			func(c *Config) *string { return &c.LogFile }),
-		filePath("pidfile",
+			func(c *Config) *string { return &c.LogFile })),
+		atStart(filePath("pidfile",
 			"file to write the process id to, removed at the end; empty writes none",
 			"",
-			func(c *Config) *string { return &c.PIDFile }),
+			func(c *Config) *string { return &c.PIDFile })),
 	}
+}
+
+// atStart is p as a parameter that a running broker does not change.
+func atStart(p parameter) parameter {
+	p.atStart = true
+	return p
 }
 
 // defaultDriver returns the driver preferred on the named operating system.
