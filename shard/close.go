@@ -7,20 +7,26 @@ import "time"
 type CloseReason uint8
 
 const (
-	CloseByClient     CloseReason = iota // the client closed, or the connection broke
-	CloseByCommand                       // QUIT, or a command that ends the connection
-	CloseByProtocol                      // the input could not be parsed
-	CloseByHardLimit                     // output over the hard limit
-	CloseBySoftLimit                     // output over the soft limit for too long
-	CloseByQueryLimit                    // an incomplete command over the query buffer limit
-	CloseByPanic                         // a fault of ours while serving the session
-	CloseByShutdown                      // the broker stops
+	CloseByClient      CloseReason = iota // the client closed, or the connection broke
+	CloseByCommand                        // QUIT, or a command that ends the connection
+	CloseByProtocol                       // the input could not be parsed
+	CloseByHardLimit                      // output over the hard limit
+	CloseBySoftLimit                      // output over the soft limit for too long
+	CloseByQueryLimit                     // an incomplete command over the query buffer limit
+	CloseByPanic                          // a fault of ours while serving the session
+	CloseByShutdown                       // the broker stops
+	CloseByKill                           // another client asked for it
+	CloseByIdle                           // nothing was sent for longer than the idle timeout
+	CloseByAuthTimeout                    // did not authenticate in time
+	CloseByMemory                         // evicted, because all clients together held too much
+	CloseByRevocation                     // may no longer hold what it has subscribed to, or its user is gone
 	closeReasons
 )
 
 var closeReasonNames = [closeReasons]string{
 	"client", "command", "protocol error", "output hard limit", "output soft limit",
-	"query buffer limit", "panic", "shutdown",
+	"query buffer limit", "panic", "shutdown", "killed", "idle", "authentication timeout",
+	"evicted", "permission revoked",
 }
 
 func (r CloseReason) String() string { return closeReasonNames[r] }
@@ -55,7 +61,7 @@ func (l *Loop) doom(s *Session, reason CloseReason) {
 		l.stats.OutputLimitDisconnects++
 		l.group.cfg.Log.Warn("closing a slow subscriber",
 			"session", s.id, "addr", s.Info().Addr, "name", s.Peek().Name,
-			"reason", reason.String(), "queued_bytes", s.out.pending())
+			"reason", reason.String(), "queued_bytes", s.pending())
 	}
 	l.stats.Closed[reason]++
 	s.state = closed
@@ -114,8 +120,10 @@ func (l *Loop) tearDown(s *Session) {
 		// Not pooled: a queue that was cut off may be large.
 		s.out = nil
 	}
+	s.held = nil
+	l.charge(s)
 	l.dropInput(s)
-	s.next = nil
+	s.next, s.then = nil, nil
 	l.load.Add(-1)
 	l.group.sessions.Add(-1)
 }

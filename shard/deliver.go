@@ -66,6 +66,9 @@ func (l *Loop) deliverTo(sub *channelstore.Subscription[*Session], b *batch, r *
 		head = r.head3
 	}
 	o := s.out
+	if s.held != nil {
+		o = s.held
+	}
 	if o == nil {
 		o = l.borrowOutbox()
 		o.w.Proto = s.proto
@@ -77,7 +80,7 @@ func (l *Loop) deliverTo(sub *channelstore.Subscription[*Session], b *batch, r *
 	}
 	l.stats.Deliveries += int64(r.n)
 	s.markDirty()
-	if pending := o.pending(); pending >= l.group.pubsubWatch {
-		l.checkOutput(s, pending)
+	if o.pending() >= l.pubsubWatch {
+		l.checkOutput(s, s.pending())
 	}
 }

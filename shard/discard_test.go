@@ -56,11 +56,13 @@ func newDiscardGroup(shards int) *Group {
 		cfg: Config{
 			Shards: shards, Limits: resp.DefaultLimits(), Log: slog.New(slog.DiscardHandler),
 			ReplyBacklogBytes: defaultReplyBacklogBytes,
+			Settings: Settings{
+				QueryBufferBytes: 1 << 30,
+				PubSubLimit:      OutputLimit{HardBytes: 32 << 20, SoftBytes: 8 << 20, SoftPeriod: time.Minute},
+			},
 		},
-		store:       channelstore.New[*Session](shards),
-		started:     time.Now(),
-		normalWatch: OutputLimit{}.watch(),
-		pubsubWatch: OutputLimit{HardBytes: 32 << 20, SoftBytes: 8 << 20, SoftPeriod: time.Minute}.watch(),
+		store:   channelstore.New[*Session](shards),
+		started: time.Now(),
 	}
 	for i := range shards {
 		g.loops = append(g.loops, newLoop(g, i, &discardDriver{make(chan struct{}, 1)}))

@@ -18,16 +18,19 @@ func (l *Loop) flushDirty() {
 // never-wait).
 func (l *Loop) flush(s *Session) {
 	if s.blocked {
+		l.charge(s)
 		l.throttle(s)
 		return
 	}
 	if o := s.out; o != nil {
+		s.lastActive = l.now
 		for o.pending() > 0 {
 			n, err := l.writeOnce(s, o)
 			l.stats.NetOutputBytes += int64(n)
 			if err == errAgain {
 				s.blocked = true
 				l.driver.interest(s)
+				l.charge(s)
 				l.throttle(s)
 				return
 			}
@@ -39,6 +42,9 @@ func (l *Loop) flush(s *Session) {
 		s.out = nil
 		l.returnOutbox(o)
 		s.softSince = 0
+		if s.charged != 0 {
+			l.charge(s)
+		}
 	}
 	l.driver.drained(s)
 	l.throttle(s)
@@ -67,17 +73,17 @@ func (l *Loop) writeOnce(s *Session, o *outbox) (int, error) {
 // only; the others are closed by theirs.
 func (l *Loop) throttle(s *Session) {
 	limit := l.group.cfg.ReplyBacklogBytes
-	var pending int64
-	if s.out != nil {
-		pending = s.out.pending()
-	}
+	pending := s.pending()
 	switch {
 	case !s.throttled && pending > limit && s.outputLimit().HardBytes == 0:
 		s.throttled = true
 		l.deafen(s)
 	case s.throttled && pending <= limit/2:
 		s.throttled = false
-		if s.state == open && !s.suspended {
+		switch {
+		case s.next != nil:
+			l.enqueue(s)
+		case s.state == open && !s.suspended:
 			l.listen(s)
 			l.enqueue(s)
 		}

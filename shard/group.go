@@ -34,9 +34,12 @@ type Config struct {
 	// NewLocal, if not nil, makes the value that Loop.Local returns.
 	NewLocal func(shard int) any
 
-	// NormalLimit and PubSubLimit bound the output of sessions without and
-	// with a subscription.
-	NormalLimit, PubSubLimit OutputLimit
+	// Opened, if not nil, is called on the loop that adopts a session, before
+	// its first command.
+	Opened func(s *Session)
+
+	// Settings are what can be changed later.
+	Settings
 
 	// ReplyBacklogBytes is the number of unread bytes from which a session that
 	// has no hard limit is not read any more until half of them are gone: a
@@ -44,10 +47,8 @@ type Config struct {
 	// bound. 0 means 64 MiB.
 	ReplyBacklogBytes int64
 
-	// QueryBufferBytes is the most an incomplete command may occupy.
-	QueryBufferBytes int
-
-	// Limits are checked while commands are parsed.
+	// Limits are checked while commands are parsed. BulkBytes is taken from
+	// Settings.
 	Limits resp.Limits
 
 	// Log receives what an operator should know; never one line per message.
@@ -58,12 +59,10 @@ type Config struct {
 // from any goroutine, but not from a loop's.
 type Group struct {
 	// Immutable after NewGroup.
-	cfg         Config
-	store       *channelstore.Store[*Session]
-	loops       []*Loop
-	started     time.Time
-	normalWatch int64 // bytes from which a session without subscriptions is checked
-	pubsubWatch int64
+	cfg     Config
+	store   *channelstore.Store[*Session]
+	loops   []*Loop
+	started time.Time
 
 	// order is held while a batch is pushed to several inboxes, and for
 	// nothing else (invariant total-order).
@@ -72,6 +71,8 @@ type Group struct {
 	// Atomic.
 	nextID   atomic.Uint64
 	sessions atomic.Int64 // adopted and not torn down
+	memory   atomic.Int64 // bytes charged to sessions, as the loops last reported; see evict.go
+	evicting atomic.Bool  // an eviction is under way
 
 	loopsDone sync.WaitGroup // ends with the last loop
 	helpers   sync.WaitGroup // readers and writers of net.Conns
@@ -89,11 +90,9 @@ func NewGroup(cfg Config) (*Group, error) {
 		cfg.ReplyBacklogBytes = defaultReplyBacklogBytes
 	}
 	g := &Group{
-		cfg:         cfg,
-		store:       channelstore.New[*Session](cfg.Shards),
-		started:     time.Now(),
-		normalWatch: cfg.NormalLimit.watch(),
-		pubsubWatch: cfg.PubSubLimit.watch(),
+		cfg:     cfg,
+		store:   channelstore.New[*Session](cfg.Shards),
+		started: time.Now(),
 	}
 	for i := range cfg.Shards {
 		d, err := newDriver(cfg.Driver, g)
@@ -162,6 +161,9 @@ func (l *Loop) adopt(s *Session) {
 	if l.draining {
 		l.doom(s, CloseByShutdown)
 		return
+	}
+	if l.group.cfg.Opened != nil {
+		l.group.cfg.Opened(s)
 	}
 	if err := l.driver.add(s); err != nil {
 		l.group.cfg.Log.Error("cannot watch a connection", "error", err)

@@ -28,12 +28,12 @@ type testBroker struct {
 func newTestBroker(t testing.TB, shards int, change ...func(*Config)) *testBroker {
 	b := &testBroker{t: t, hold: map[string]chan struct{}{}}
 	cfg := Config{
-		Shards:           shards,
-		Driver:           "net",
-		Handle:           b.handle,
-		QueryBufferBytes: 1 << 30,
-		Limits:           resp.DefaultLimits(),
-		Log:              slog.New(slog.DiscardHandler),
+		Shards:   shards,
+		Driver:   "net",
+		Handle:   b.handle,
+		Settings: Settings{QueryBufferBytes: 1 << 30},
+		Limits:   resp.DefaultLimits(),
+		Log:      slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&cfg)

@@ -28,12 +28,22 @@ func (o OutputLimit) watch() int64 {
 // defaultReplyBacklogBytes is the default of Config.ReplyBacklogBytes.
 const defaultReplyBacklogBytes = 64 << 20
 
+// anonymousReplyBytes is what a client that has yet to authenticate may leave
+// unread; Redis's constant.
+const anonymousReplyBytes = 1024
+
 // outputLimit returns the limit of the session's class.
 func (s *Session) outputLimit() OutputLimit {
-	if s.Subscribed() {
-		return s.loop.group.cfg.PubSubLimit
+	settings := &s.loop.settings
+	switch {
+	case s.Subscribed():
+		return settings.PubSubLimit
+	case s.exempt:
+		return settings.ReplicaLimit
+	case s.anonymous:
+		return OutputLimit{HardBytes: anonymousReplyBytes}
 	}
-	return s.loop.group.cfg.NormalLimit
+	return settings.NormalLimit
 }
 
 // checkOutput applies the output limit of s, which owes pending bytes. A
@@ -46,10 +56,10 @@ func (l *Loop) checkOutput(s *Session, pending int64) {
 	}
 	if !s.blocked {
 		l.flush(s)
-		if s.state == closed || s.out == nil {
+		if s.state == closed {
 			return
 		}
-		pending = s.out.pending()
+		pending = s.pending()
 	}
 	if limit.HardBytes > 0 && pending >= limit.HardBytes {
 		l.doom(s, CloseByHardLimit)
@@ -67,7 +77,7 @@ func (l *Loop) checkOutput(s *Session, pending int64) {
 // false when s need not be looked at any more.
 func (l *Loop) checkSoft(s *Session) bool {
 	limit := s.outputLimit()
-	if s.out == nil || limit.SoftBytes == 0 || s.out.pending() < limit.SoftBytes {
+	if limit.SoftBytes == 0 || s.pending() < limit.SoftBytes {
 		s.softSince = 0
 		return false
 	}

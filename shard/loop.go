@@ -30,6 +30,11 @@ type Loop struct {
 	driver driver
 	local  any // the command layer's own per-loop state
 
+	// Owned by the loop; see Apply.
+	settings    Settings
+	normalWatch int64 // bytes from which a session without subscriptions is checked
+	pubsubWatch int64
+
 	inbox inbox
 
 	// Atomic. Set by the loop before it blocks, cleared by whoever wakes it.
@@ -46,32 +51,38 @@ type Loop struct {
 	load atomic.Int64
 
 	// Owned by the loop.
-	sessions   []*Session // all of them, by Session.index
-	ready      []*Session // have commands to run or a continuation; see enqueue
-	dirty      []*Session // have something to flush this turn
-	doomed     []*Session // to be torn down at the end of the turn
-	reaping    [][]*channelstore.Subscription[*Session]
-	waiting    map[*Session]struct{} // over a soft limit or lingering: looked at by tick
-	current    *Session              // whom a panic is blamed on
-	cursor     cursor                // where delivery stands, for the same reason
-	batch      *batch                // what this turn published so far
-	publishing bool                  // epoch is odd
-	pollFirst  bool                  // see waitForWork
-	pushed     []int32               // shards to wake once the locks are released
-	now        int64                 // nanoseconds since the group's start, once per turn
-	nextTick   int64
-	taking     bool  // inside takeInbox
-	draining   bool  // no command is run any more
-	stopAt     int64 // when to give up on sessions; 0: not stopping
-	stopped    bool
-	slab       slab // frames
-	slab3      slab // the same in RESP3
-	decoder    resp.Decoder
-	partial    resp.Partial
-	readBuf    []byte
-	outboxes   []*outbox
-	inputs     []*input
-	stats      Stats
+	sessions    []*Session // all of them, by Session.index
+	ready       []*Session // have commands to run or a continuation; see enqueue
+	dirty       []*Session // have something to flush this turn
+	doomed      []*Session // to be torn down at the end of the turn
+	reaping     [][]*channelstore.Subscription[*Session]
+	waiting     map[*Session]struct{} // over a soft limit or lingering: looked at by tick
+	current     *Session              // whom a panic is blamed on
+	cursor      cursor                // where delivery stands, for the same reason
+	batch       *batch                // what this turn published so far
+	publishing  bool                  // epoch is odd
+	pollFirst   bool                  // see waitForWork
+	pushed      []int32               // shards to wake once the locks are released
+	now         int64                 // nanoseconds since the group's start, once per turn
+	nextTick    int64
+	nextSweep   int64 // when idle sessions are looked for again
+	taking      bool  // inside takeInbox
+	draining    bool  // no command is run any more
+	stopAt      int64 // when to give up on sessions; 0: not stopping
+	stopped     bool
+	owed        int64 // bytes that sessions are owed, as charged; see evict.go
+	fixed       int64 // what else they hold, measured at times
+	reported    int64 // part of group.memory
+	nextMeasure int64
+	slab        slab // frames
+	slab3       slab // the same in RESP3
+	decoder     resp.Decoder
+	partial     resp.Partial
+	readBuf     []byte
+	void        resp.Writer // what muted sessions write to
+	outboxes    []*outbox
+	inputs      []*input
+	stats       Stats
 
 	// Scratch, empty between calls.
 	matches []*channelstore.List[*Session]
@@ -97,6 +108,7 @@ func newLoop(g *Group, id int, d driver) *Loop {
 		readBuf: make([]byte, readBytes),
 		decoder: resp.Decoder{Limits: g.cfg.Limits},
 	}
+	l.Apply(g.cfg.Settings)
 	if g.cfg.NewLocal != nil {
 		l.local = g.cfg.NewLocal(id)
 	}
@@ -115,13 +127,28 @@ func (l *Loop) Now() time.Time { return l.group.started.Add(time.Duration(l.now)
 // Nanotime returns a monotonic clock in nanoseconds, read now.
 func (l *Loop) Nanotime() int64 { return int64(time.Since(l.group.started)) }
 
-// Sessions calls yield for every session until it returns false.
+// Sessions calls yield for every session that has not ended until it returns
+// false.
 func (l *Loop) Sessions(yield func(*Session) bool) {
 	for _, s := range l.sessions {
-		if !yield(s) {
+		if s.state != closed && !yield(s) {
 			return
 		}
 	}
+}
+
+// Post runs f on the loop soon. Any goroutine may call it.
+func (l *Loop) Post(f func(*Loop)) { l.post(f) }
+
+// Tell runs f on this loop now and on every other one soon, in the order of
+// the calls.
+func (l *Loop) Tell(f func(*Loop)) {
+	for _, o := range l.group.loops {
+		if o != l {
+			o.post(f)
+		}
+	}
+	f(l)
 }
 
 // post hands run to the loop, from any goroutine, and wakes it.
@@ -155,6 +182,11 @@ func (l *Loop) turn() {
 	l.stats.Turns++
 	// What was published before a client sent what is read now comes first.
 	l.takeInbox()
+	if l.batch != nil {
+		// Commands that had to wait have published.
+		l.handOver()
+		l.takeInbox()
+	}
 	for i := range l.events {
 		e := &l.events[i]
 		if e.session.state != closed {
@@ -170,6 +202,7 @@ func (l *Loop) turn() {
 	}
 	l.reap()
 	l.flushDirty()
+	l.evict()
 	l.bury()
 	if l.stopAt != 0 {
 		l.stopIfDrained()
@@ -210,8 +243,11 @@ func (l *Loop) busy() bool {
 
 // timeout is how long the loop may sleep; negative means for ever.
 func (l *Loop) timeout() time.Duration {
-	if len(l.waiting) > 0 || l.stopAt != 0 {
+	switch {
+	case len(l.waiting) > 0 || l.stopAt != 0:
 		return max(0, time.Duration(l.nextTick-l.now))
+	case l.settings.IdleTimeout > 0:
+		return max(0, time.Duration(l.nextSweep-l.now))
 	}
 	return -1
 }
@@ -300,11 +336,12 @@ func (l *Loop) runReady() {
 // goOn continues a session whose command takes several turns, or that has
 // commands waiting.
 func (l *Loop) goOn(s *Session) {
-	if s.next != nil {
+	if s.next != nil && !s.throttled {
 		f := s.next
 		s.next = nil
 		s.suspended = false
 		f()
+		s.finishCommand()
 	}
 	if s.state == closing {
 		s.markDirty() // its subscriptions leave a slice per turn
@@ -362,10 +399,14 @@ func (l *Loop) tick() {
 		case s.state == lingering:
 			l.checkLinger(s)
 		default:
-			if !l.checkSoft(s) {
+			anonymous, soft := l.checkAnonymous(s), l.checkSoft(s)
+			if !anonymous && !soft {
 				delete(l.waiting, s)
 			}
 		}
+	}
+	if l.settings.IdleTimeout > 0 && l.now >= l.nextSweep {
+		l.sweepIdle()
 	}
 }
 

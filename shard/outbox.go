@@ -167,6 +167,17 @@ func sameEnd(a, b []byte) bool {
 	return cap(a) > 0 && cap(b) > 0 && &a[:cap(a)][cap(a)-1] == &b[:cap(b)][cap(b)-1]
 }
 
+// takeOver appends everything that h holds, which is h's no more.
+func (o *outbox) takeOver(h *outbox) {
+	h.seal()
+	h.w.B, h.mark = nil, 0
+	o.seal()
+	o.segments = append(o.segments, h.segments[h.head:]...)
+	o.bytes += h.bytes
+	clear(h.segments)
+	h.segments, h.head, h.bytes = h.segments[:0], 0, 0
+}
+
 // consume drops the first n bytes, which were written.
 func (o *outbox) consume(n int) {
 	o.seal()

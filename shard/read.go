@@ -93,6 +93,7 @@ func (l *Loop) consume(s *Session, data []byte) {
 	handle := l.group.cfg.Handle
 	pos, commands := 0, 0
 	for pos < len(data) {
+		l.decoder.Limits.Unauthenticated = s.anonymous
 		args, n, err := l.decoder.Decode(partial, data[pos:])
 		if err != nil {
 			l.protocolError(s, err)
@@ -133,7 +134,7 @@ func (l *Loop) consume(s *Session, data []byte) {
 	l.keep(s, data, pos)
 	if o := s.out; o != nil {
 		o.cut()
-		if pending := o.pending(); pending >= l.group.normalWatch {
+		if pending := o.pending(); pending >= l.normalWatch || s.anonymous {
 			l.checkOutput(s, pending)
 		}
 	}
@@ -156,7 +157,7 @@ func (l *Loop) keep(s *Session, data []byte, pos int) {
 	case pos > 0:
 		s.in.buf = s.in.buf[:copy(s.in.buf, rest)]
 	}
-	if len(rest) > l.group.cfg.QueryBufferBytes {
+	if len(rest) > l.settings.QueryBufferBytes {
 		l.stats.QueryLimitDisconnects++
 		l.doom(s, CloseByQueryLimit)
 	}

@@ -31,17 +31,26 @@ type Session struct {
 	dirty       bool        // stands in loop.dirty
 	blocked     bool        // the socket takes no more; waiting until it does
 	deaf        bool        // the socket is not being read
+	muted       bool        // replies are discarded; see Mute
+	marked      bool        // see Mark
+	anonymous   bool        // has yet to authenticate
+	exempt      bool        // from the idle timeout; see SetExempt
 	throttled   bool        // deaf because of its own unread replies
 	unix        bool
 	counts      [3]int32 // subscriptions by channelstore.Kind
 	in          *input   // an incomplete command, or commands that wait
 	out         *outbox  // what is still to be sent
+	held        *outbox  // what is delivered during HoldDeliveries; else nil
 	subs        subscriptions
 	attrs       *Attrs
 	lastCommand string
 	lastActive  int64  // nanoseconds since the group's start
+	since       int64  // when it began to be anonymous
 	softSince   int64  // when the soft limit was first exceeded, 0: it is not; when lingering began
+	extra       int64  // bytes; see SetExtraMemory
+	charged     int64  // bytes owed that are counted in loop.owed
 	next        func() // continuation of a command that takes several turns
+	then        func() // see AfterCommand
 }
 
 type sessionState uint8
@@ -59,13 +68,12 @@ const (
 
 // Attrs are what the command layer keeps about a session, most of it what the
 // client told about itself. They mean nothing to the shard. Attrs are compared
-// with ==, so Tracking holds a pointer.
+// with ==, so State holds a pointer.
 type Attrs struct {
 	Name, LibName, LibVer string
 	DB                    int
 	NoEvict, NoTouch      bool // CLIENT NO-EVICT and CLIENT NO-TOUCH
-	Killed                bool // CLIENT KILL has ended it; it is torn down after this turn
-	Tracking              any  // what CLIENT TRACKING has switched on; nil: nothing
+	State                 any  // what else the command layer remembers, a pointer; nil: nothing
 }
 
 // An input holds the unconsumed bytes of a session: one incomplete command,
@@ -95,37 +103,6 @@ func (s *Session) Loop() *Loop { return s.loop }
 // Store returns the group's store.
 func (s *Session) Store() *channelstore.Store[*Session] { return s.loop.group.store }
 
-// Reply returns the writer behind everything that the session already has to
-// send. It is valid until the next call of a method that may deliver
-// (Subscribe, Unsubscribe, DropSubscriptions, Gather) and at most until Handle
-// returns.
-func (s *Session) Reply() *resp.Writer {
-	if s.out == nil || !s.dirty {
-		s.touch()
-	}
-	return &s.out.w
-}
-
-// touch borrows an outbox if there is none and makes sure that it is flushed
-// in this turn.
-func (s *Session) touch() {
-	if s.out == nil {
-		s.out = s.loop.borrowOutbox()
-		s.out.w.Proto = s.proto
-		if s.out.w.B == nil {
-			s.out.w.B = make([]byte, 0, firstBytes)
-		}
-	}
-	s.markDirty()
-}
-
-func (s *Session) markDirty() {
-	if !s.dirty {
-		s.dirty = true
-		s.loop.dirty = append(s.loop.dirty, s)
-	}
-}
-
 // Attrs returns the session's attributes for writing.
 func (s *Session) Attrs() *Attrs {
 	if s.attrs == nil {
@@ -150,23 +127,34 @@ func (s *Session) SetLastCommand(name string) { s.lastCommand = name }
 func (s *Session) CloseAfterReply() { s.loop.finish(s, CloseByCommand) }
 
 // CloseNow closes the connection at the end of the turn without sending
-// anything more.
-func (s *Session) CloseNow() { s.loop.doom(s, CloseByCommand) }
+// anything more. It is called on the session's loop.
+func (s *Session) CloseNow(reason CloseReason) { s.loop.doom(s, reason) }
 
-// suspend stops the session's commands until resumeAfter; the rest of what was
-// read waits.
-func (s *Session) suspend() { s.suspended = true }
+// Closed reports whether the session has ended, or ends with this turn.
+func (s *Session) Closed() bool { return s.state == closed }
 
-// resumeAfter ends a suspension with f, and lets the session's commands go on
-// unless f has suspended it again. A panic in f is the session's.
-func (s *Session) resumeAfter(f func()) {
-	s.loop.current = s
-	s.suspended = false
-	f()
-	if !s.suspended {
-		s.loop.enqueue(s)
+// Mark makes Marked true for the command layer, which looks at nothing else
+// of a session that is as good as new.
+func (s *Session) Mark(marked bool) { s.marked = marked }
+
+// Marked returns what Mark was last told.
+func (s *Session) Marked() bool { return s.marked }
+
+// SetAnonymous says whether the session has yet to authenticate. Until then
+// its commands must be small, few bytes of replies may be left unread, and
+// AuthTimeout runs.
+func (s *Session) SetAnonymous(anonymous bool) {
+	s.anonymous = anonymous
+	if anonymous {
+		s.since = s.loop.now
+		s.loop.await(s)
 	}
 }
+
+// SetExempt says whether the idle timeout passes the session over, as it does
+// subscribers, and the output limit of a session that is fed without asking
+// (ReplicaLimit) applies.
+func (s *Session) SetExempt(exempt bool) { s.exempt = exempt }
 
 // Info is a snapshot of a session for people.
 type Info struct {
@@ -185,6 +173,7 @@ type Info struct {
 	Proto                  resp.Proto
 	Readable, Writable     bool // events the driver waits for
 	Closing, Unix          bool
+	Suspended              bool // a command is not finished
 }
 
 // sessionBytes estimates what a session costs beside its buffers and
@@ -211,6 +200,7 @@ func (s *Session) Info() Info {
 		Readable:    !s.deaf,
 		Writable:    s.blocked,
 		Closing:     s.state != open,
+		Suspended:   s.suspended,
 		Unix:        s.unix,
 	}
 	if s.nc != nil {
@@ -221,12 +211,31 @@ func (s *Session) Info() Info {
 		in.QueryBuf = len(s.in.buf)
 		in.QueryBufFree = cap(s.in.buf) - len(s.in.buf)
 	}
-	in.TotMem = sessionBytes + int64(len(s.subs.list))*subscriptionBytes + int64(in.QueryBuf+in.QueryBufFree)
 	if o := s.out; o != nil {
 		in.OutBufLen = len(o.w.B) - o.mark
 		in.OutListLen = len(o.segments) - o.head
 		in.OutMem = o.bytes
-		in.TotMem += o.pending()
 	}
+	in.TotMem = s.memory()
 	return in
 }
+
+// memory estimates the bytes that are charged to the session: everything it is
+// owed (shared or not), what it has sent of commands that are not run yet, and
+// its subscriptions.
+func (s *Session) memory() int64 {
+	n := s.fixedMemory() + s.pending()
+	return n
+}
+
+// fixedMemory is memory without what the session is owed.
+func (s *Session) fixedMemory() int64 {
+	n := sessionBytes + int64(len(s.subs.list))*subscriptionBytes + s.extra
+	if s.in != nil {
+		n += int64(cap(s.in.buf))
+	}
+	return n
+}
+
+// SetExtraMemory charges bytes that the command layer keeps for the session.
+func (s *Session) SetExtraMemory(bytes int64) { s.extra = bytes }

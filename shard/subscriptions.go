@@ -353,6 +353,14 @@ func (s *Session) appendAck(verb string, name []byte, count int) {
 	w.B = resp.AppendAck(w.B, w.Proto, verb, name, count)
 }
 
+// Yield suspends the session and runs f in the next turn, or later, once the
+// client has taken enough of what it is owed.
+func (s *Session) Yield(f func()) { s.continueWith(f) }
+
+// ReplyIsLarge reports whether the session has been given its share of reply
+// bytes for one turn.
+func (s *Session) ReplyIsLarge() bool { return s.out != nil && s.out.pending() > maxReplyBytesPerTurn }
+
 // continueWith suspends the session and runs f in the next turn.
 func (s *Session) continueWith(f func()) {
 	s.suspend()

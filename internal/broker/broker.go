@@ -57,19 +57,15 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		Executable: executable,
 		ConfigFile: cfg.File,
 	})
-	limits := resp.DefaultLimits()
-	limits.BulkBytes = int(min(cfg.BulkLimitBytes, math.MaxInt))
 	b.group, err = shard.NewGroup(shard.Config{
-		Shards:           cfg.ShardCount(),
-		Driver:           string(cfg.IO),
-		Handle:           commands.Handle,
-		EndRun:           commands.EndRun,
-		NewLocal:         commands.NewLocal,
-		NormalLimit:      outputLimit(cfg.OutputLimits.Normal),
-		PubSubLimit:      outputLimit(cfg.OutputLimits.PubSub),
-		QueryBufferBytes: int(min(cfg.QueryLimitBytes, math.MaxInt)),
-		Limits:           limits,
-		Log:              log,
+		Shards:   cfg.ShardCount(),
+		Driver:   string(cfg.IO),
+		Handle:   commands.Handle,
+		EndRun:   commands.EndRun,
+		NewLocal: commands.NewLocal,
+		Settings: settings(&cfg),
+		Limits:   resp.DefaultLimits(),
+		Log:      log,
 	})
 	if err != nil {
 		closeListeners(listeners)
@@ -124,6 +120,17 @@ func (b *Broker) tcpPort() int {
 		}
 	}
 	return 0
+}
+
+// settings returns what the loops take from cfg and can be told anew.
+func settings(cfg *config.Config) shard.Settings {
+	return shard.Settings{
+		NormalLimit:      outputLimit(cfg.OutputLimits.Normal),
+		PubSubLimit:      outputLimit(cfg.OutputLimits.PubSub),
+		ReplicaLimit:     outputLimit(cfg.OutputLimits.Replica),
+		QueryBufferBytes: int(min(cfg.QueryLimitBytes, math.MaxInt)),
+		BulkBytes:        int(min(cfg.BulkLimitBytes, math.MaxInt)),
+	}
 }
 
 func outputLimit(l config.OutputLimit) shard.OutputLimit {

@@ -89,6 +89,51 @@ func clientContainer() *command {
 				run: (*call).clientList,
 			},
 			{
+				name: "unpause", arity: 2, flags: flags | flagAdmin, categories: categoryConnection,
+				since: "6.2.0", complexity: "O(N) for N connections that wait",
+				summary: "Ends CLIENT PAUSE.",
+				help: []string{
+					"UNPAUSE",
+					"    Stop the current client pause, resuming traffic.",
+				},
+				run: func(c *call) {
+					c.reply().OK()
+					c.d.setPause(c.session.Loop(), pause{})
+				},
+			},
+			{
+				name: "pause", arity: -3, flags: flags | flagAdmin, categories: categoryConnection,
+				since: "2.9.50", complexity: "O(1)",
+				summary: "Makes all commands, or those that publish, wait for some time.",
+				args: []arg{
+					{name: "timeout", kind: kindInteger},
+					{name: "mode", kind: kindOneOf, since: "6.2.0", optional: true, args: []arg{
+						{name: "write", kind: kindToken, token: "WRITE"},
+						{name: "all", kind: kindToken, token: "ALL"},
+					}},
+				},
+				help: []string{
+					"PAUSE <timeout> [WRITE|ALL]",
+					"    Suspend all, or just write, clients for <timeout> milliseconds.",
+				},
+				run: (*call).clientPause,
+			},
+			{
+				name: "reply", arity: 3, flags: flags, categories: categoryConnection, notInMulti: true,
+				since: "3.2.0", complexity: "O(1)",
+				summary: "Switches replies off, on, or off for one command. Messages and the answers to subscribing are sent in any case.",
+				args: []arg{{name: "on-off-skip", kind: kindOneOf, args: []arg{
+					{name: "on", kind: kindToken, token: "ON"},
+					{name: "off", kind: kindToken, token: "OFF"},
+					{name: "skip", kind: kindToken, token: "SKIP"},
+				}}},
+				help: []string{
+					"REPLY (ON|OFF|SKIP)",
+					"    Control the replies sent to the current connection.",
+				},
+				run: (*call).clientReply,
+			},
+			{
 				name: "setname", arity: 3, flags: flags, categories: categoryConnection, tips: toAll,
 				since: "2.6.9", complexity: "O(1)",
 				summary: "Names this connection, for those who look at CLIENT LIST and the log.",

@@ -145,13 +145,12 @@ func (c *call) clientKill() {
 		var killed int64
 		l.Sessions(func(o *shard.Session) bool {
 			switch {
-			case o.Peek().Killed || o == s && f.skipMe || !f.matches(o, l):
+			case o == s && f.skipMe || !f.matches(o, l):
 				return true
 			case o == s:
 				self = true
 			default:
-				o.Attrs().Killed = true
-				o.CloseNow()
+				o.CloseNow(shard.CloseByKill)
 			}
 			killed++
 			return true

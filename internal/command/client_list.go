@@ -128,8 +128,8 @@ func writeListing(s *shard.Session, lines []line) {
 }
 
 // appendClientLine appends the session's line with Redis 8.0's fields in their
-// order. What cannot happen here has the value that says so: no transaction
-// (multi=-1), no watched keys. io-thread is the number of the shard.
+// order. What cannot happen here has the value that says so: no watched keys.
+// io-thread is the number of the shard.
 func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	in := s.Info()
 	now := loop.Now()
@@ -153,10 +153,17 @@ func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	number(" sub=", int64(in.Sub))
 	number(" psub=", int64(in.PSub))
 	number(" ssub=", int64(in.SSub))
-	text(" multi=-1 watch=0", "")
+	queued, queuedBytes := int64(-1), int64(0)
+	if st := stateOf(s); st != nil && st.tx != nil {
+		queued, queuedBytes = int64(len(st.tx.queue)), st.tx.bytes
+	}
+	number(" multi=", queued)
+	text(" watch=0", "")
 	number(" qbuf=", int64(in.QueryBuf))
 	number(" qbuf-free=", int64(in.QueryBufFree))
-	text(" argv-mem=0 multi-mem=0 rbs=0 rbp=0", "")
+	text(" argv-mem=0", "")
+	number(" multi-mem=", queuedBytes)
+	text(" rbs=0 rbp=0", "")
 	number(" obl=", int64(in.OutBufLen))
 	number(" oll=", int64(in.OutListLen))
 	number(" omem=", in.OutMem)
@@ -174,8 +181,18 @@ func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 
 func clientFlags(in *shard.Info) string {
 	var flags []byte
+	st, _ := in.Attrs.State.(*connState)
+	if st != nil && st.monitor {
+		flags = append(flags, 'O')
+	}
 	if in.Sub+in.PSub+in.SSub > 0 {
 		flags = append(flags, 'P')
+	}
+	if st != nil && st.tx != nil {
+		flags = append(flags, 'x')
+	}
+	if st != nil && st.postponed {
+		flags = append(flags, 'b')
 	}
 	if t := trackingOf(&in.Attrs); t != nil {
 		flags = append(flags, 't')

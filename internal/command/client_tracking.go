@@ -57,7 +57,7 @@ func clientTrackingCommand() *command {
 }
 
 // A tracking is what CLIENT TRACKING ON has recorded for a session. It is not
-// changed once it stands in shard.Attrs; nil means that tracking is off.
+// changed once it stands in the state; nil means that tracking is off.
 //
 // Nothing follows from it, because no key is ever read or changed, except what
 // CLIENT TRACKINGINFO, CLIENT GETREDIR and CLIENT LIST say.
@@ -68,8 +68,11 @@ type tracking struct {
 }
 
 func trackingOf(a *shard.Attrs) *tracking {
-	t, _ := a.Tracking.(*tracking)
-	return t
+	st, _ := a.State.(*connState)
+	if st == nil {
+		return nil
+	}
+	return st.tracking
 }
 
 func (c *call) tracking() *tracking {
@@ -208,9 +211,9 @@ func (c *call) clientTracking() {
 				fail(failure)
 				return
 			}
-			s.Attrs().Tracking = t
-		case a.Tracking != nil:
-			s.Attrs().Tracking = nil
+			ensureState(s).tracking = t
+		case trackingOf(&a) != nil:
+			ensureState(s).tracking = nil
 		}
 		s.Reply().OK()
 	}

@@ -50,13 +50,13 @@ func connectionCommands() []*command {
 		},
 		clientContainer(),
 		{
-			name: "reset", arity: 1, flags: atAnyTime, categories: categoryConnection, inSubscriberMode: true,
+			name: "reset", arity: 1, flags: atAnyTime, categories: categoryConnection, inSubscriberMode: true, inTransaction: true,
 			group: "connection", since: "6.2.0", complexity: "O(N) for N subscriptions that are dropped",
 			summary: "Makes the connection as good as new.",
 			run:     (*call).reset,
 		},
 		{
-			name: "quit", arity: -1, flags: atAnyTime, categories: categoryConnection, inSubscriberMode: true,
+			name: "quit", arity: -1, flags: atAnyTime, categories: categoryConnection, inSubscriberMode: true, inTransaction: true,
 			group: "connection", since: "1.0.0", complexity: "O(1)",
 			summary: "Closes the connection once everything owed to it is sent.",
 			run: func(c *call) {
@@ -112,12 +112,16 @@ func (c *call) selectDB() {
 // the program at the other end and not the state of the connection.
 func (c *call) reset() {
 	s := c.session
+	s.Unmute()
+	endTransaction(s)
+	s.SetExempt(false)
 	s.DropSubscriptions(func() {
 		s.SetProto(resp.RESP2)
 		a := s.Peek()
 		if kept := (shard.Attrs{LibName: a.LibName, LibVer: a.LibVer}); a != kept {
 			*s.Attrs() = kept
 		}
+		s.Mark(false)
 		s.Reply().Simple("RESET")
 	})
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"broker/resp"
@@ -60,7 +61,12 @@ type Dispatcher struct {
 	cfg   Config
 	table *table
 
+	alerts atomic.Uint32 // see alert; written under mu
+
 	mu sync.Mutex
+	// Guarded by mu: CLIENT PAUSE.
+	pause    pause
+	pauseEnd *time.Timer // ends it; nil: none
 	// Guarded by mu: what INFO remembers from one call to the next.
 	rates      rates
 	peakMemory int64 // bytes
@@ -99,6 +105,9 @@ type local struct {
 	// command, so a handler that finishes later keeps what it needs in
 	// variables of its own.
 	call call
+
+	// paused let the sessions of this loop go on that CLIENT PAUSE holds back.
+	paused []func()
 }
 
 // A call is one execution of a command, valid until the handler returns.
@@ -140,44 +149,67 @@ func (d *Dispatcher) NewLocal(int) any {
 // Handle runs one complete command of s on its loop. args has at least one
 // element and is valid during the call only.
 func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
-	loop := s.Loop()
-	l := loop.Local().(*local)
+	l := s.Loop().Local().(*local)
 	if l.call.session != nil {
 		// The previous command paniced, so nobody has closed its run; the time
 		// since then is not its.
 		l.drop()
+		l.call.session = nil
 	}
-	cmd := l.find(d.table, args[0])
-	if cmd == nil {
-		d.refuse(s, l, args)
+	if s.Marked() || d.alerts.Load() != 0 {
+		d.handleSpecial(s, l, args)
 		return
+	}
+	cmd, refusal := d.resolve(s, l, args)
+	switch {
+	case refusal != "":
+		l.reject(s, cmd, refusal)
+	case cmd == nil: // closed
+	case !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2:
+		l.reject(s, cmd, notInSubscriberMode(cmd))
+	default:
+		d.run(s, l, cmd, args)
+	}
+}
+
+// resolve finds the row of a command and checks its arity. It returns why the
+// command is refused, with its row if it has one. Without either the session
+// has been closed.
+func (d *Dispatcher) resolve(s *shard.Session, l *local, args [][]byte) (cmd *command, refusal string) {
+	cmd = l.find(d.table, args[0])
+	if cmd == nil {
+		s.SetLastCommand("")
+		if isHTTP(args[0]) {
+			l.httpRequests++
+			s.CloseNow(shard.CloseByCommand)
+			return nil, ""
+		}
+		return nil, unknownCommand(args)
 	}
 	if cmd.index != nil && len(args) > 1 {
 		container := cmd
 		cmd = lookup(container.index, args[1])
 		if cmd == nil {
 			s.SetLastCommand("")
-			l.countError(errPrefix)
-			s.Reply().Error(unknownSubcommand(container, args[1]))
-			return
+			return nil, unknownSubcommand(container, args[1])
 		}
 	}
 	s.SetLastCommand(cmd.fullName)
 	if !cmd.arityMatches(len(args)) {
-		l.reject(s, cmd, wrongArity(cmd))
-		return
+		return cmd, wrongArity(cmd)
 	}
-	if !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2 {
-		l.reject(s, cmd, notInSubscriberMode(cmd))
-		return
-	}
-	l.begin(loop, cmd.number)
+	return cmd, ""
+}
+
+// run executes a command that may be.
+func (d *Dispatcher) run(s *shard.Session, l *local, cmd *command, args [][]byte) {
+	l.begin(s.Loop(), cmd.number)
 	c := &l.call
 	c.session, c.cmd, c.args = s, cmd, args
 	cmd.run(c)
 	// Neither the session nor the buffer behind args may be kept alive until
 	// the next command comes.
-	l.call.session, l.call.args = nil, nil
+	c.session, c.args = nil, nil
 }
 
 // EndRun closes the timing of the commands of one read. The loop calls it
@@ -199,23 +231,17 @@ func (l *local) find(t *table, name []byte) *command {
 	return cmd
 }
 
-// refuse answers a name that is not in the table. HTTP requests are not
-// answered: a web page can make a browser send them, with commands of the
+// isHTTP reports whether the first word is that of an HTTP request. Those are
+// not answered: a web page can make a browser send them, with commands of the
 // page's choice in the body, so nothing after the first line may be read.
-func (d *Dispatcher) refuse(s *shard.Session, l *local, args [][]byte) {
-	s.SetLastCommand("")
-	if is(args[0], "POST") || is(args[0], "HOST:") {
-		l.httpRequests++
-		s.CloseNow()
-		return
-	}
-	l.countError(errPrefix)
-	s.Reply().Error(unknownCommand(args))
-}
+func isHTTP(word []byte) bool { return is(word, "POST") || is(word, "HOST:") }
 
-// reject answers a command that was not run.
+// reject answers a command that is not run. cmd is nil when there is none of
+// that name.
 func (l *local) reject(s *shard.Session, cmd *command, text string) {
-	l.commands[cmd.number].rejected++
+	if cmd != nil {
+		l.commands[cmd.number].rejected++
+	}
 	l.countError(errorPrefix(text))
 	s.Reply().Error(text)
 }

@@ -35,6 +35,14 @@ const (
 	errKeysTooMany  = "ERR Number of keys can't be greater than number of args"
 	errNoScript     = "NOSCRIPT No matching script. Please use EVAL."
 
+	errNotInMulti     = "ERR Command not allowed inside a transaction"
+	errNestedMulti    = "ERR MULTI calls can not be nested"
+	errWatchInMulti   = "ERR WATCH inside MULTI is not allowed"
+	errNoMultiExec    = "ERR EXEC without MULTI"
+	errNoMultiDiscard = "ERR DISCARD without MULTI"
+	errExecAbort      = "EXECABORT Transaction discarded because of previous errors."
+	errPauseMode      = "ERR CLIENT PAUSE mode must be WRITE or ALL"
+
 	errKillID         = "ERR client-id should be greater than 0"
 	errKillMaxAge     = "ERR maxage is not an integer or out of range"
 	errKillMaxAgeZero = "ERR maxage should be greater than 0"

@@ -13,6 +13,7 @@ const (
 	flagLoading
 	flagStale
 	flagSkipMonitor
+	flagSkipSlowlog
 	flagFast
 	flagNoAuth
 	flagNoMandatoryKeys
@@ -33,6 +34,7 @@ var flagNames = []struct {
 	{flagLoading, "loading"},
 	{flagStale, "stale"},
 	{flagSkipMonitor, "skip_monitor"},
+	{flagSkipSlowlog, "skip_slowlog"},
 	{flagFast, "fast"},
 	{flagNoAuth, "no_auth"},
 	{flagNoMandatoryKeys, "no_mandatory_keys"},
@@ -65,6 +67,7 @@ const (
 	categorySlow
 	categoryDangerous
 	categoryConnection
+	categoryTransaction
 	categoryScripting
 )
 
@@ -84,6 +87,7 @@ var categoryNames = []struct {
 	{categorySlow, "slow"},
 	{categoryDangerous, "dangerous"},
 	{categoryConnection, "connection"},
+	{categoryTransaction, "transaction"},
 	{categoryScripting, "scripting"},
 }
 

@@ -58,14 +58,14 @@ func startServerWith(t testing.TB, shards int, handle handleFunc, change ...func
 	}
 	srv := &server{t: t, d: New(cfg)}
 	group, err := shard.NewGroup(shard.Config{
-		Shards:           shards,
-		Driver:           "net",
-		Handle:           func(s *shard.Session, args [][]byte) { handle(srv.d, s, args) },
-		EndRun:           srv.d.EndRun,
-		NewLocal:         srv.d.NewLocal,
-		QueryBufferBytes: 1 << 30,
-		Limits:           resp.DefaultLimits(),
-		Log:              slog.New(slog.DiscardHandler),
+		Shards:   shards,
+		Driver:   "net",
+		Handle:   func(s *shard.Session, args [][]byte) { handle(srv.d, s, args) },
+		EndRun:   srv.d.EndRun,
+		NewLocal: srv.d.NewLocal,
+		Settings: shard.Settings{QueryBufferBytes: 1 << 30},
+		Limits:   resp.DefaultLimits(),
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

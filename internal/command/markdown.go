@@ -8,14 +8,15 @@ import (
 // groupTitles are the headings of the groups in the README, by the group's
 // name in its documentation's address.
 var groupTitles = map[string]string{
-	"pubsub":     "Pub/sub",
-	"connection": "Connection",
-	"server":     "Server",
-	"generic":    "Keys in general",
-	"string":     "Strings",
-	"stream":     "Streams",
-	"scripting":  "Scripting",
-	"cluster":    "Cluster",
+	"pubsub":       "Pub/sub",
+	"connection":   "Connection",
+	"transactions": "Transactions",
+	"server":       "Server",
+	"generic":      "Keys in general",
+	"string":       "Strings",
+	"stream":       "Streams",
+	"scripting":    "Scripting",
+	"cluster":      "Cluster",
 }
 
 // Markdown returns the command list of the README: one table per group, one

@@ -11,8 +11,9 @@ const flagsSubscribe = flagPubSub | flagNoScript | flagLoading | flagStale
 func pubsubCommands() []*command {
 	subscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
 		return &command{
-			name: name, arity: -2, flags: flagsSubscribe, keys: channels, inSubscriberMode: true,
-			group: "pubsub", since: since, summary: summary,
+			name: name, arity: -2, flags: flagsSubscribe, keys: channels, inSubscriberMode: true, kind: kind,
+			blocks: kind == channelstore.ShardChannels,
+			group:  "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names, independent of how many subscribers they have",
 			args:       []arg{{name: of, kind: kindOf(kind), multiple: true}},
 			run:        func(c *call) { c.session.Subscribe(kind, c.args[1:]) },
@@ -20,7 +21,7 @@ func pubsubCommands() []*command {
 	}
 	unsubscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
 		return &command{
-			name: name, arity: -1, flags: flagsSubscribe, keys: channels, inSubscriberMode: true,
+			name: name, arity: -1, flags: flagsSubscribe, keys: channels, inSubscriberMode: true, kind: kind,
 			group: "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names that are dropped",
 			args:       []arg{{name: of, kind: kindOf(kind), optional: true, multiple: true}},

@@ -3,6 +3,8 @@ package command
 import (
 	"fmt"
 	"strings"
+
+	"broker/channelstore"
 )
 
 // maxNameBytes bounds the length of a command's or subcommand's name; a longer
@@ -26,6 +28,18 @@ type command struct {
 
 	// inSubscriberMode: allowed on a RESP2 connection with subscriptions.
 	inSubscriberMode bool
+
+	// inTransaction: run at once inside MULTI, instead of being queued.
+	inTransaction bool
+
+	// notInMulti: refused inside MULTI.
+	notInMulti bool
+
+	// blocks: refused by EXEC, as a command that would wait.
+	blocks bool
+
+	// kind is what a command of the subscribe family subscribes to.
+	kind channelstore.Kind
 
 	// What COMMAND DOCS says. since is the version of Redis that introduced
 	// the command.
@@ -70,7 +84,7 @@ type table struct {
 func newTable() *table {
 	t := &table{index: map[string]*command{}}
 	for _, group := range [][]*command{
-		pubsubCommands(), connectionCommands(), serverCommands(), genericCommands(),
+		pubsubCommands(), connectionCommands(), transactionCommands(), serverCommands(), genericCommands(),
 		stringCommands(), streamCommands(), scriptingCommands(), clusterCommands(),
 	} {
 		for _, c := range group {

@@ -1,0 +1,109 @@
+package command
+
+import (
+	"broker/resp"
+	"broker/shard"
+)
+
+// handleSpecial does what Handle does for a session that is marked, and for
+// every session while there is an alert. The order of the checks decides which
+// error a client sees; it is Redis's.
+func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
+	st := stateOf(s)
+	if st != nil {
+		st.attended = true
+	}
+	cmd, refusal := d.resolve(s, l, args)
+	if cmd == nil && refusal == "" {
+		return // closed
+	}
+	if refusal == "" {
+		refusal = d.check(s, st, cmd)
+	}
+	inMulti := st != nil && st.tx != nil
+	if refusal == "" && d.alerted(alertPause) && d.postpone(s, l, cmd, args) {
+		return
+	}
+	if st != nil && st.silent() && (refusal != "" || inMulti || !cmd.pushes()) {
+		s.Mute()
+	}
+	switch {
+	case refusal != "":
+		if inMulti {
+			st.tx.aborted = true
+		}
+		l.reject(s, cmd, refusal)
+	case inMulti && !cmd.inTransaction:
+		st.tx.add(s, l, cmd, args)
+	default:
+		d.run(s, l, cmd, args)
+	}
+	if st != nil && !st.executing {
+		s.AfterCommand(func() { st.commandDone(s) })
+	}
+}
+
+// check returns why the command may not be run or queued now, or nothing.
+func (d *Dispatcher) check(s *shard.Session, st *connState, cmd *command) (refusal string) {
+	switch {
+	case cmd.notInMulti && st != nil && st.tx != nil:
+		return errNotInMulti
+	case !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2:
+		return notInSubscriberMode(cmd)
+	}
+	return ""
+}
+
+// pushes reports whether the command is answered with frames of the kind that
+// CLIENT REPLY does not silence.
+func (c *command) pushes() bool { return c.flags&flagPubSub != 0 && c.inSubscriberMode }
+
+// reply modes of CLIENT REPLY.
+type replyMode struct {
+	off      bool // no replies until switched on
+	skip     bool // no reply to the command that runs
+	skipNext bool // nor to the one that follows
+}
+
+// silent reports whether the next command is not answered.
+func (st *connState) silent() bool { return st.reply.off || st.reply.skip }
+
+// commandDone is called when a command of a special session is finished.
+func (st *connState) commandDone(s *shard.Session) {
+	s.Unmute()
+	st.attended = false
+	st.reply.skip, st.reply.skipNext = st.reply.skipNext, false
+	remark(s)
+}
+
+// clientReply answers CLIENT REPLY. OFF and SKIP are not answered.
+func (c *call) clientReply() {
+	s := c.session
+	word := c.args[2]
+	switch {
+	case is(word, "ON"):
+		st := stateOf(s)
+		if st != nil {
+			st.reply = replyMode{}
+			s.Unmute()
+			remark(s)
+		}
+		s.Reply().OK()
+	case is(word, "OFF"):
+		ensureState(s).reply = replyMode{off: true}
+		remark(s)
+	case is(word, "SKIP"):
+		st := ensureState(s)
+		if st.reply.off {
+			return
+		}
+		if st.attended {
+			st.reply.skipNext = true // commandDone moves it on behind this command
+		} else {
+			st.reply.skip = true
+		}
+		remark(s)
+	default:
+		c.fail(errSyntax)
+	}
+}

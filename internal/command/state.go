@@ -1,0 +1,65 @@
+package command
+
+import "broker/shard"
+
+// A connState is what the command layer remembers about a session, beside what
+// a new session has. It belongs to the session's loop.
+type connState struct {
+	tracking *tracking    // what CLIENT TRACKING has switched on; nil: nothing
+	tx       *transaction // nil: not inside MULTI
+	reply    replyMode
+	monitor  bool // receives a line per command
+
+	postponed bool // waits for the end of a pause
+	attended  bool // commandDone will be called for the command that runs
+	executing bool // EXEC runs
+}
+
+// stateOf returns the session's state for reading; nil: as good as new.
+func stateOf(s *shard.Session) *connState {
+	a := s.Peek()
+	st, _ := a.State.(*connState)
+	return st
+}
+
+// ensureState returns the session's state for writing. Whoever changes
+// something that special looks at calls remark afterwards.
+func ensureState(s *shard.Session) *connState {
+	if st := stateOf(s); st != nil {
+		return st
+	}
+	st := &connState{}
+	s.Attrs().State = st
+	return st
+}
+
+// special reports whether the session's commands need more than to be run.
+func (st *connState) special() bool {
+	return st.tx != nil || st.reply != replyMode{} || st.monitor
+}
+
+// remark brings the session's mark up to date with its state.
+func remark(s *shard.Session) {
+	st := stateOf(s)
+	s.Mark(st != nil && st.special())
+}
+
+// An alert is a reason to look at every command more closely, whatever
+// session it comes from.
+type alert uint32
+
+const (
+	alertPause   alert = 1 << iota // CLIENT PAUSE is in force
+	alertMonitor                   // somebody monitors
+)
+
+// setAlert raises or clears an alert.
+func (d *Dispatcher) setAlert(a alert, on bool) {
+	if on {
+		d.alerts.Or(uint32(a))
+	} else {
+		d.alerts.And(^uint32(a))
+	}
+}
+
+func (d *Dispatcher) alerted(a alert) bool { return alert(d.alerts.Load())&a != 0 }
