@@ -50,7 +50,8 @@ func (b *Broker) accept(l *listener) {
 	}
 }
 
-// acceptOne waits for the next connection and gives it to a shard.
+// acceptOne waits for the next connection and gives it to a shard, after the
+// handshake where there is one.
 func (b *Broker) acceptOne(l *listener) error {
 	if l.raw != nil {
 		return b.acceptRaw(l)
@@ -63,28 +64,48 @@ func (b *Broker) acceptOne(l *listener) error {
 	if addr, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.Remote = unmapped(addr.AddrPort())
 	}
+	if l.tls {
+		b.startTLS(c, conn)
+		return nil
+	}
 	if why := b.refusal(conn); why != "" {
-		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = c.Write([]byte(why))
-		_ = c.Close()
+		refuse(c, why)
 		return nil
 	}
 	b.group.Adopt(conn)
 	return nil
 }
 
+// refuse tells a client why it is not served and closes its connection.
+func refuse(c net.Conn, why string) {
+	_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+	_, _ = c.Write([]byte(why))
+	_ = c.Close()
+}
+
 // refusal returns what to tell a connection that is not served, and counts it;
 // "" says that it is.
 func (b *Broker) refusal(c shard.Conn) string {
 	switch {
-	case b.group.Sessions() >= b.cfg.MaxClients:
+	case b.full():
 		b.rejected.Add(1)
 		return maxClientsError
-	case b.cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback():
+	case b.protects(c):
 		b.rejected.Add(1)
 		return protectedError
 	}
 	return ""
+}
+
+// protects reports whether protected mode keeps c out.
+func (b *Broker) protects(c shard.Conn) bool {
+	return b.cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback()
+}
+
+// full reports whether there are as many clients as there may be, those whose
+// handshake is in progress included.
+func (b *Broker) full() bool {
+	return b.group.Sessions()+int(b.handshakes.count.Load()) >= b.cfg.MaxClients
 }
 
 // unmapped writes an IPv4 address that came in over IPv6 as what it is.

@@ -28,14 +28,26 @@ type Broker struct {
 	listeners []*listener
 	stopping  chan struct{} // closed by Shutdown
 
-	acceptors sync.WaitGroup
-	rejected  atomic.Int64 // connections over maxclients
+	acceptors  sync.WaitGroup
+	handshakes *handshakes
+	tls        tlsState
+	plainOnTLS sparseLog
+	rejected   atomic.Int64 // connections over maxclients
 }
 
 // Start opens the listeners and runs the shards; it returns once connections
 // are accepted. cfg must have passed Validate. The caller owes a Shutdown.
 func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
-	b := &Broker{cfg: cfg, log: log, stopping: make(chan struct{})}
+	b := &Broker{
+		cfg:        cfg,
+		log:        log,
+		stopping:   make(chan struct{}),
+		handshakes: newHandshakes(maxHandshakes, handshakePeriod, crowdedPeriod),
+		tls:        tlsState{log: log},
+	}
+	if err := b.reloadTLS(&cfg); err != nil {
+		return nil, err
+	}
 	listeners, err := openListeners(&cfg)
 	if err != nil {
 		return nil, err
@@ -77,7 +89,8 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 	return b, nil
 }
 
-// Addrs returns the addresses that are listened on.
+// Addrs returns the addresses that are listened on: those of the TCP port, the
+// TLS port and the Unix socket, in this order.
 func (b *Broker) Addrs() []net.Addr {
 	addrs := make([]net.Addr, 0, len(b.listeners))
 	for _, l := range b.listeners {
@@ -93,6 +106,7 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	close(b.stopping)
 	closeListeners(b.listeners)
 	b.acceptors.Wait()
+	b.handshakes.stop()
 	err := b.group.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		b.log.Warn("some clients had not taken everything when the shutdown timeout ended")
@@ -100,11 +114,11 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// parameters answers CONFIG GET. The port that is in use is reported, also
-// when the kernel chose it.
+// parameters answers CONFIG GET. The ports that are in use are reported, also
+// when the kernel chose them.
 func (b *Broker) parameters(pattern string) [][2]string {
 	cfg := b.cfg
-	cfg.Port = b.tcpPort()
+	cfg.Port, cfg.TLSPort = b.tcpPort(), b.tlsPort()
 	var out [][2]string
 	for _, p := range cfg.Get(pattern) {
 		out = append(out, [2]string{p.Name, p.Value})
@@ -112,10 +126,15 @@ func (b *Broker) parameters(pattern string) [][2]string {
 	return out
 }
 
-// tcpPort returns the port of the first TCP listener, or 0.
-func (b *Broker) tcpPort() int {
-	for _, l := range b.listeners {
-		if addr, ok := l.Addr().(*net.TCPAddr); ok {
+// tcpPort returns the TCP port that is listened on, or 0.
+func (b *Broker) tcpPort() int { return portOf(b.listeners, false) }
+
+// tlsPort returns the TLS port that is listened on, or 0.
+func (b *Broker) tlsPort() int { return portOf(b.listeners, true) }
+
+func portOf(ls []*listener, secure bool) int {
+	for _, l := range ls {
+		if addr, ok := l.Addr().(*net.TCPAddr); ok && l.tls == secure {
 			return addr.Port
 		}
 	}

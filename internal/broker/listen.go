@@ -17,42 +17,32 @@ import (
 type listener struct {
 	net.Listener
 	unix bool
+	tls  bool // connections begin with a handshake
 
-	// For the epoll driver, nil under the net driver: a second descriptor of
-	// the same socket, on which descriptors are accepted. The net package does
+	// For descriptors that the epoll driver serves, else nil: a second
+	// descriptor of the same socket, on which descriptors are accepted. The net package does
 	// not let a listener be waited for in any other way.
 	file *os.File
 	raw  syscall.RawConn // of file
 }
 
-// openListeners opens every socket that cfg names, or none.
+// openListeners opens every socket that cfg names, or none: the TCP port, the
+// TLS port, the Unix socket.
 func openListeners(cfg *config.Config) (opened []*listener, err error) {
 	defer func() {
 		if err != nil {
 			closeListeners(opened)
+			opened = nil
 		}
 	}()
-	port := cfg.Port
-	if port != 0 {
-		if port == config.AnyPort {
-			port = 0
-		}
-		for _, bind := range cfg.Bind {
-			addr, optional := strings.CutPrefix(bind, "-")
-			l, err := openTCP(cfg, addr, port)
-			if err != nil {
-				if optional && isUnavailable(err) {
-					continue
-				}
-				return opened, fmt.Errorf("Could not create server TCP listening socket %s: %w",
-					net.JoinHostPort(addr, strconv.Itoa(port)), rootCause(err))
-			}
-			opened = append(opened, l)
-			port = l.Addr().(*net.TCPAddr).Port
-		}
-		if len(opened) == 0 && len(cfg.Bind) > 0 {
-			return opened, errors.New("Could not create a TCP listening socket: none of the bind addresses is available")
-		}
+	opened, err = openPort(cfg, cfg.Port, false)
+	if err != nil {
+		return opened, err
+	}
+	secure, err := openPort(cfg, cfg.TLSPort, true)
+	opened = append(opened, secure...)
+	if err != nil {
+		return opened, err
 	}
 	if cfg.UnixSocket != "" {
 		l, err := openUnix(cfg)
@@ -64,7 +54,36 @@ func openListeners(cfg *config.Config) (opened []*listener, err error) {
 	return opened, nil
 }
 
-func openTCP(cfg *config.Config, host string, port int) (*listener, error) {
+// openPort opens a port on every address that cfg names, or on none; 0 stands
+// for no port. secure says that it is the TLS port.
+func openPort(cfg *config.Config, port int, secure bool) (opened []*listener, err error) {
+	if port == 0 {
+		return nil, nil
+	}
+	if port == config.AnyPort {
+		port = 0
+	}
+	for _, bind := range cfg.Bind {
+		addr, optional := strings.CutPrefix(bind, "-")
+		l, err := openTCP(cfg, addr, port, secure)
+		if err != nil {
+			if optional && isUnavailable(err) {
+				continue
+			}
+			closeListeners(opened)
+			return nil, fmt.Errorf("Could not create server TCP listening socket %s: %w",
+				net.JoinHostPort(addr, strconv.Itoa(port)), rootCause(err))
+		}
+		opened = append(opened, l)
+		port = l.Addr().(*net.TCPAddr).Port
+	}
+	if len(opened) == 0 && len(cfg.Bind) > 0 {
+		return nil, errors.New("Could not create a TCP listening socket: none of the bind addresses is available")
+	}
+	return opened, nil
+}
+
+func openTCP(cfg *config.Config, host string, port int, secure bool) (*listener, error) {
 	network := "tcp"
 	switch {
 	case host == "*":
@@ -90,7 +109,7 @@ func openTCP(cfg *config.Config, host string, port int) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newListener(cfg, l, false)
+	return newListener(cfg, &listener{Listener: l, tls: secure})
 }
 
 // openUnix replaces a socket that an earlier run left behind, as Redis does.
@@ -105,30 +124,26 @@ func openUnix(cfg *config.Config) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newListener(cfg, l, true)
+	return newListener(cfg, &listener{Listener: l, unix: true})
 }
 
-func newListener(cfg *config.Config, l net.Listener, unix bool) (*listener, error) {
-	out := &listener{Listener: l, unix: unix}
-	raw, err := l.(syscall.Conn).SyscallConn()
+// newListener finishes l, or closes it.
+func newListener(cfg *config.Config, l *listener) (*listener, error) {
+	raw, err := l.Listener.(syscall.Conn).SyscallConn()
 	if err == nil {
 		err = setBacklog(raw, cfg.TCPBacklog)
 	}
+	if err == nil && cfg.IO == config.DriverEpoll && !l.tls {
+		l.file, err = l.Listener.(interface{ File() (*os.File, error) }).File()
+		if err == nil {
+			l.raw, err = l.file.SyscallConn()
+		}
+	}
 	if err != nil {
-		_ = l.Close()
+		l.close()
 		return nil, err
 	}
-	if cfg.IO == config.DriverEpoll {
-		out.file, err = l.(interface{ File() (*os.File, error) }).File()
-		if err == nil {
-			out.raw, err = out.file.SyscallConn()
-		}
-		if err != nil {
-			out.close()
-			return nil, err
-		}
-	}
-	return out, nil
+	return l, nil
 }
 
 func (l *listener) close() {
