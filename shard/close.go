@@ -100,6 +100,9 @@ func (l *Loop) dropForClose(s *Session) bool {
 // tearDown closes the socket and lets go of everything a session holds, once.
 // The subscriptions of a session that holds many leave the store in slices.
 func (l *Loop) tearDown(s *Session) {
+	if l.group.cfg.Ended != nil {
+		l.group.cfg.Ended(s)
+	}
 	if s.Subscribed() {
 		l.stats.SubscriberSessions--
 		s.counts = [3]int32{}

@@ -38,6 +38,10 @@ type Config struct {
 	// its first command.
 	Opened func(s *Session)
 
+	// Ended, if not nil, is called on the session's loop once when it is torn
+	// down, for what the command layer keeps about it elsewhere.
+	Ended func(s *Session)
+
 	// Settings are what can be changed later.
 	Settings
 

@@ -86,6 +86,15 @@ type input struct {
 // ID returns the session's number, unique in the life of the group.
 func (s *Session) ID() uint64 { return s.id }
 
+// Addr returns the client's address, as Redis prints it.
+func (s *Session) Addr() string {
+	if s.remote.IsValid() {
+		return s.remote.String()
+	}
+	remote, _ := s.loop.driver.addrs(s)
+	return remote
+}
+
 // Proto returns the protocol version that the session speaks.
 func (s *Session) Proto() resp.Proto { return s.proto }
 

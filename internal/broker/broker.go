@@ -75,6 +75,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		Handle:   commands.Handle,
 		EndRun:   commands.EndRun,
 		NewLocal: commands.NewLocal,
+		Ended:    commands.Ended,
 		Settings: settings(&cfg),
 		Limits:   resp.DefaultLimits(),
 		Log:      log,

@@ -114,7 +114,7 @@ func (c *call) reset() {
 	s := c.session
 	s.Unmute()
 	endTransaction(s)
-	s.SetExempt(false)
+	c.d.stopMonitoring(s)
 	s.DropSubscriptions(func() {
 		s.SetProto(resp.RESP2)
 		a := s.Peek()

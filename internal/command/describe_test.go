@@ -16,8 +16,6 @@ func TestCommandList_Filters(t *testing.T) {
 		{"filterby aclcat PubSub", "subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe publish spublish " +
 			"pubsub|channels pubsub|numpat pubsub|numsub pubsub|shardchannels pubsub|shardnumsub"},
 		{"FILTERBY PATTERN PUB*", "publish pubsub pubsub|channels pubsub|numpat pubsub|numsub pubsub|shardchannels pubsub|shardnumsub pubsub|help"},
-		{"FILTERBY ACLCAT admin", "client|kill client|list client|unpause client|pause client|unblock client|no-evict config|get config|resetstat role " +
-			"module|list latency|doctor latency|history latency|latest latency|reset"},
 		{"FILTERBY ACLCAT read", "lolwut dbsize memory|usage exists ttl pttl type keys scan randomkey get mget strlen xrange xlen"},
 		{"FILTERBY ACLCAT write", "flushall flushdb function|flush"},
 		{"FILTERBY ACLCAT scripting", "eval evalsha function|flush function|help"},

@@ -54,14 +54,15 @@ type Config struct {
 	ConfigFile, Executable string
 }
 
-// A Dispatcher runs commands. Handle, EndRun and NewLocal are for the fields
-// of the same names of shard.Config.
+// A Dispatcher runs commands. Handle, EndRun, Ended and NewLocal are for the
+// fields of the same names of shard.Config.
 type Dispatcher struct {
 	// Immutable after New.
 	cfg   Config
 	table *table
 
-	alerts atomic.Uint32 // see alert; written under mu
+	alerts       atomic.Uint32 // see alert; written under mu
+	monitorCount atomic.Int64  // sessions that monitor
 
 	mu sync.Mutex
 	// Guarded by mu: CLIENT PAUSE.
@@ -105,6 +106,8 @@ type local struct {
 	// command, so a handler that finishes later keeps what it needs in
 	// variables of its own.
 	call call
+
+	monitors monitors
 
 	// paused let the sessions of this loop go on that CLIENT PAUSE holds back.
 	paused []func()

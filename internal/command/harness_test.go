@@ -63,6 +63,7 @@ func startServerWith(t testing.TB, shards int, handle handleFunc, change ...func
 		Handle:   func(s *shard.Session, args [][]byte) { handle(srv.d, s, args) },
 		EndRun:   srv.d.EndRun,
 		NewLocal: srv.d.NewLocal,
+		Ended:    srv.d.Ended,
 		Settings: shard.Settings{QueryBufferBytes: 1 << 30},
 		Limits:   resp.DefaultLimits(),
 		Log:      slog.New(slog.DiscardHandler),

@@ -37,6 +37,9 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 		st.tx.add(s, l, cmd, args)
 	default:
 		d.run(s, l, cmd, args)
+		if d.alerted(alertMonitor) {
+			d.feed(s, l, cmd, args)
+		}
 	}
 	if st != nil && !st.executing {
 		s.AfterCommand(func() { st.commandDone(s) })

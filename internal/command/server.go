@@ -29,6 +29,12 @@ func serverCommands() []*command {
 			run:     (*call).time,
 		},
 		{
+			name: "monitor", arity: 1, flags: flagAdmin | flagNoScript | flagLoading | flagStale, blocks: true,
+			group: "server", since: "1.0.0", complexity: "O(N) for N commands that are shown",
+			summary: "Shows every command that runs, administrative ones excepted.",
+			run:     (*call).monitor,
+		},
+		{
 			name: "role", arity: 1, flags: flagNoScript | flagLoading | flagStale | flagFast,
 			categories: categoryAdmin | categoryDangerous,
 			group:      "server", since: "2.8.12", complexity: "O(1)",

@@ -44,6 +44,11 @@ func remark(s *shard.Session) {
 	s.Mark(st != nil && st.special())
 }
 
+// Ended is for the field of the same name of shard.Config.
+func (d *Dispatcher) Ended(s *shard.Session) {
+	d.stopMonitoring(s)
+}
+
 // An alert is a reason to look at every command more closely, whatever
 // session it comes from.
 type alert uint32

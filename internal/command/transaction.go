@@ -185,6 +185,9 @@ func (e *execution) goOn() {
 			continue
 		}
 		e.d.run(s, e.local, q.cmd, q.args)
+		if e.d.alerted(alertMonitor) {
+			e.d.feed(s, e.local, q.cmd, q.args)
+		}
 		e.ran++
 		if !s.Suspended() && (e.ran%execCommandsPerTurn == 0 || s.ReplyIsLarge()) {
 			s.Yield(func() {})

@@ -1,0 +1,58 @@
+package command
+
+import "strings"
+
+// redacted stands for a secret wherever the arguments of a command are shown.
+const redacted = "(redacted)"
+
+// shownArgs returns the arguments of a command as other people may see them.
+// It returns args itself when there is nothing to hide; else a copy of the
+// outer slice.
+func shownArgs(cmd *command, args [][]byte) [][]byte {
+	out := args
+	hide := func(from, to int) {
+		for i := from; i < min(to, len(args)); i++ {
+			if &out[0] == &args[0] {
+				out = append([][]byte(nil), args...)
+			}
+			out[i] = []byte(redacted)
+		}
+	}
+	switch cmd.fullName {
+	case "auth":
+		hide(1, len(args))
+	case "hello":
+		for i := 2; i < len(args); i++ {
+			if is(args[i], "AUTH") {
+				hide(i+1, i+3)
+				i += 2
+			} else if is(args[i], "SETNAME") {
+				i++
+			}
+		}
+	case "acl|setuser":
+		hide(2, len(args))
+	case "config|set":
+		for i := 2; i+1 < len(args); i += 2 {
+			if secretParameter(args[i]) {
+				hide(i+1, i+2)
+			}
+		}
+	}
+	return out
+}
+
+// secretParameters are the configuration parameters whose values are secrets.
+var secretParameters = []string{
+	"requirepass", "masterauth", "primaryauth", "masteruser", "primaryuser",
+	"tls-key-file-pass", "tls-client-key-file-pass",
+}
+
+func secretParameter(name []byte) bool {
+	for _, p := range secretParameters {
+		if strings.EqualFold(string(name), p) {
+			return true
+		}
+	}
+	return false
+}
