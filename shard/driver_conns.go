@@ -2,8 +2,10 @@ package shard
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -136,7 +138,7 @@ func (d *conns) readLoop(s *Session) {
 	nc := s.nc
 	buf := make([]byte, netIdleBytes)
 	for {
-		n, err := nc.conn.Read(buf)
+		n, err := s.readConn(buf)
 		if n == 0 && err == nil {
 			continue
 		}
@@ -271,7 +273,7 @@ func (d *conns) writeLoop(s *Session) {
 		if full {
 			d.report(s, true)
 		}
-		if _, err := nc.conn.Write(b); err != nil {
+		if err := s.writeConn(b); err != nil {
 			nc.mu.Lock()
 			nc.outErr = err
 			nc.out = nil
@@ -279,6 +281,34 @@ func (d *conns) writeLoop(s *Session) {
 			b = nil
 		}
 	}
+}
+
+func (s *Session) readConn(buf []byte) (n int, err error) {
+	defer s.blameForPanic(&err)
+	return s.nc.conn.Read(buf)
+}
+
+func (s *Session) writeConn(b []byte) (err error) {
+	defer s.blameForPanic(&err)
+	_, err = s.nc.conn.Write(b)
+	return err
+}
+
+var errPanic = errors.New("shard: panic in a connection")
+
+// blameForPanic, deferred, turns a panic of a connection's own code into the
+// end of its session alone, and into an error for the caller.
+func (s *Session) blameForPanic(err *error) {
+	r := recover()
+	if r == nil {
+		return
+	}
+	*err = errPanic
+	cause := fmt.Sprintf("%v in a connection: %s", r, debug.Stack())
+	s.nc.loop.post(func(l *Loop) {
+		l.current = s
+		l.blame(cause)
+	})
 }
 
 // shutdownWrite leaves the end of the sending side to a writer: with TLS it is

@@ -73,10 +73,11 @@ type Group struct {
 	order sync.Mutex
 
 	// Atomic.
-	nextID   atomic.Uint64
-	sessions atomic.Int64 // adopted and not torn down
-	memory   atomic.Int64 // bytes charged to sessions, as the loops last reported; see evict.go
-	evicting atomic.Bool  // an eviction is under way
+	nextID       atomic.Uint64
+	sessions     atomic.Int64 // adopted and not torn down
+	nextHelloLog atomic.Int64 // see refuseHello
+	memory       atomic.Int64 // bytes charged to sessions, as the loops last reported; see evict.go
+	evicting     atomic.Bool  // an eviction is under way
 
 	loopsDone sync.WaitGroup // ends with the last loop
 	helpers   sync.WaitGroup // readers and writers of net.Conns

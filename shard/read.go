@@ -86,6 +86,10 @@ func (l *Loop) afterRead(s *Session, err error) {
 // command, and keeps the rest. data is either the loop's read buffer or
 // s.in.buf.
 func (l *Loop) consume(s *Session, data []byte) {
+	if isClientHello(data) {
+		l.refuseHello(s)
+		return
+	}
 	partial := &l.partial
 	if s.in != nil {
 		partial = &s.in.partial
