@@ -116,6 +116,26 @@ func (b *testBroker) handle(s *Session, args [][]byte) {
 		})
 	case "COUNTPANIC":
 		Gather(s, func(*Loop) int { return 0 }, func([]int) { panic("asked for") })
+	case "WAIT":
+		s.Delay(time.Second, func() { s.Reply().Simple("WAITED") })
+	case "OFFLOAD":
+		Offload(s, func() int { time.Sleep(time.Second); return 7 }, func(n int) { s.Reply().Int(int64(n)) })
+	case "MUTED":
+		s.Mute()
+		b.handle(s, rest)
+		s.AfterCommand(s.Unmute)
+	case "HELDREPLY": // a reply of two numbers with a second between them
+		s.HoldDeliveries()
+		s.Reply().Int(1)
+		s.Delay(time.Second, func() {
+			s.Reply().Int(2)
+			s.ReleaseDeliveries()
+		})
+	case "LOGIN":
+		s.SetAnonymous(false)
+		s.Reply().OK()
+	case "FEEDME":
+		s.SetExempt(true)
 	case "PANIC":
 		panic("asked for")
 	default:
