@@ -267,10 +267,15 @@ func (c *Config) Validate() error {
 			return fmt.Errorf("%s %s: %w", p.name, p.shown([]string{p.get(c)}), err)
 		}
 	}
-	if c.UnixSocket == "" && (c.Port == 0 && c.TLSPort == 0 || len(c.Bind) == 0) {
+	if !c.listens() {
 		return errNoListener
 	}
 	return nil
+}
+
+// listens reports whether there is anything to connect to.
+func (c *Config) listens() bool {
+	return c.UnixSocket != "" || len(c.Bind) > 0 && (c.Port != 0 || c.TLSPort != 0)
 }
 
 var errNoListener = errors.New("configured to not listen anywhere (see bind, port, tls-port and unixsocket)")

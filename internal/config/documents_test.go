@@ -6,6 +6,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,9 @@ func confFile() string {
 		if strings.Contains(p.args, "|") {
 			text += " One of " + strings.ReplaceAll(p.args, "|", ", ") + "."
 		}
+		if p.atStart {
+			text += " At start only."
+		}
 		wrap(&b, "# ", text, 78)
 		value := confDefault(&p)
 		if p.lines {
@@ -66,13 +70,17 @@ func confDefault(p *parameter) string {
 // parameterTable returns the table of parameters in the README.
 func parameterTable() string {
 	var b strings.Builder
-	b.WriteString("| Parameter | Default | |\n| --- | --- | --- |\n")
+	b.WriteString("| Parameter | Default | `CONFIG SET` | |\n| --- | --- | --- | --- |\n")
 	for _, p := range settings() {
+		set := "yes"
+		if p.atStart {
+			set = "no"
+		}
 		def := ""
 		if p.def != "" {
 			def = "`" + p.def + "`"
 		}
-		fmt.Fprintf(&b, "| `%s %s` | %s | %s |\n", p.name, strings.ReplaceAll(p.args, "|", `\|`), def, p.doc)
+		fmt.Fprintf(&b, "| `%s %s` | %s | %s | %s |\n", p.name, strings.ReplaceAll(p.args, "|", `\|`), def, set, p.doc)
 	}
 	return b.String()
 }
@@ -89,6 +97,16 @@ func factTable() string {
 		_, why, _ := strings.Cut(err.Error(), " is: ")
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", p.name, confDefault(&p), why)
 	}
+	b.WriteString("\nThese are accepted with any value, which is kept and which `CONFIG GET` then\nshows, and have no effect:\n\n<details><summary>Parameters without effect</summary>\n\n")
+	var names []string
+	for _, p := range table() {
+		if p.inert || p.idle {
+			names = append(names, "`"+p.name+"`")
+		}
+	}
+	slices.Sort(names)
+	wrap(&b, "", strings.Join(names, ", ")+".", 79)
+	b.WriteString("\n</details>\n")
 	return b.String()
 }
 
@@ -179,10 +197,12 @@ func TestBrokerConf_FitsATerminal(t *testing.T) {
 	}
 }
 
-func TestREADME_TablesHaveThreeCells(t *testing.T) {
-	for line := range strings.Lines(parameterTable() + factTable()) {
-		if n := strings.Count(line, "|") - strings.Count(line, `\|`); n != 4 {
-			t.Errorf("%d cell borders in %q", n, line)
+func TestREADME_TablesHaveTheirCells(t *testing.T) {
+	for table, cells := range map[string]int{parameterTable(): 4, factTable(): 3} {
+		for line := range strings.Lines(table) {
+			if n := strings.Count(line, "|") - strings.Count(line, `\|`); strings.HasPrefix(line, "|") && n != cells+1 {
+				t.Errorf("%d cell borders in %q", n, line)
+			}
 		}
 	}
 }

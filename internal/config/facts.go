@@ -58,6 +58,7 @@ func fact(name, value, why string) parameter {
 // idle is a fact whose other values make no difference.
 func idle(name, value string) parameter {
 	p := fact(name, value, "")
+	p.idle = true
 	p.parse = func(c *Config, values []string) error {
 		switch {
 		case len(values) == 0:
@@ -137,15 +138,15 @@ func facts() []parameter {
 		fact("appendonly", "no", noStorage),
 		fact("maxmemory", "0", "memory is what clients take, see maxmemory-clients"),
 		idle("maxmemory-policy", "noeviction"),
-		fact("daemonize", "no", "let a service manager or a container run it in the background"),
-		fact("supervised", "no", "service managers are not told of the start"),
-		fact("syslog-enabled", "no", "the log goes to standard output or to logfile"),
-		fact("replicaof", "", noReplica),
-		hidden(fact("slaveof", "", noReplica)),
+		atStart(fact("daemonize", "no", "let a service manager or a container run it in the background")),
+		atStart(fact("supervised", "no", "service managers are not told of the start")),
+		atStart(fact("syslog-enabled", "no", "the log goes to standard output or to logfile")),
+		atStart(fact("replicaof", "", noReplica)),
+		atStart(hidden(fact("slaveof", "", noReplica))),
 		hidden(fact("oom-score-adj", "no", "set it from outside")),
-		hidden(fact("server-cpulist", "", "bind it to processors from outside")),
-		hidden(fact("server_cpulist", "", "bind it to processors from outside")),
-		hidden(fact("socket-mark-id", "0", "sockets are not marked")),
+		atStart(hidden(fact("server-cpulist", "", "bind it to processors from outside"))),
+		atStart(hidden(fact("server_cpulist", "", "bind it to processors from outside"))),
+		atStart(hidden(fact("socket-mark-id", "0", "sockets are not marked"))),
 		hidden(fact("client-default-resp", "2", "clients ask for RESP3 with HELLO")),
 		hidden(fact("hide-user-data-from-log", "no", "the log names clients and channels")),
 		hidden(fact("unixsocketgroup", "", "a socket's group is that of the process")),

@@ -120,6 +120,9 @@ func memory(name, doc, def string, lo, hi int64, field func(*Config) *int64) par
 		},
 		get:   func(c *Config) string { return strconv.FormatInt(*field(c), 10) },
 		check: func(c *Config) error { return inRange(*field(c), lo, hi) },
+		write: func(c, _ *Config) []string {
+			return []string{formatMemory(*field(c))}
+		},
 	}
 }
 
@@ -166,7 +169,7 @@ func addresses(name, doc, def string, field func(*Config) *[]string) parameter {
 		parse: func(c *Config, values []string) error {
 			err := check(values)
 			if err == nil {
-				*field(c) = values
+				*field(c) = append([]string{}, values...) // the empty list in one way
 			}
 			return err
 		},

@@ -50,6 +50,12 @@ func memoryLimit(name, doc, def string, field func(*Config) *MemoryLimit) parame
 			return err
 		},
 		get: func(c *Config) string { return field(c).String() },
+		write: func(c, _ *Config) []string {
+			if field(c).Percent != 0 {
+				return []string{field(c).String()}
+			}
+			return []string{formatMemory(field(c).Bytes)}
+		},
 		check: func(c *Config) error {
 			m := *field(c)
 			if m.Bytes < 0 || m.Percent < 0 || m.Percent > 100 || m.Bytes != 0 && m.Percent != 0 {

@@ -54,7 +54,7 @@ func (l *OutputLimits) class(name string) *OutputLimit {
 // seconds. Classes that are not named keep what they had.
 func outputLimits(name, doc, def string, field func(*Config) *OutputLimits) parameter {
 	return parameter{
-		name: name, args: "CLASS HARD SOFT SECONDS ...", doc: doc, def: def, many: true,
+		name: name, args: "CLASS HARD SOFT SECONDS ...", doc: doc, def: def, many: true, merges: true,
 		parse: func(c *Config, values []string) error {
 			limits, err := parseOutputLimits(*field(c), values)
 			if err == nil {
@@ -64,6 +64,12 @@ func outputLimits(name, doc, def string, field func(*Config) *OutputLimits) para
 		},
 		get:   func(c *Config) string { return field(c).String() },
 		check: func(c *Config) error { return field(c).validate() },
+		write: func(c, was *Config) []string {
+			if was == nil {
+				return field(c).changes(nil)
+			}
+			return field(c).changes(field(was))
+		},
 	}
 }
 
@@ -71,7 +77,7 @@ func outputLimits(name, doc, def string, field func(*Config) *OutputLimits) para
 // last one of a class winning.
 func parseOutputLimits(limits OutputLimits, values []string) (OutputLimits, error) {
 	const group = 4
-	if len(values) == 0 || len(values)%group != 0 {
+	if values == nil || len(values)%group != 0 {
 		return limits, errLimitCount
 	}
 	for ; len(values) > 0; values = values[group:] {
@@ -99,24 +105,41 @@ func (l *OutputLimits) validate() error {
 	return nil
 }
 
+// changes returns one group for each class that is not as it was, or all of
+// them when was is nil.
+func (l *OutputLimits) changes(was *OutputLimits) []string {
+	var groups []string
+	for _, class := range outputClasses {
+		limit := l.class(class)
+		if was == nil || *limit != *was.class(class) {
+			groups = append(groups, strings.Join([]string{
+				class, formatMemory(limit.HardBytes), formatMemory(limit.SoftBytes), formatSeconds(limit.SoftFor),
+			}, " "))
+		}
+	}
+	return groups
+}
+
+// outputClasses are the classes in Redis's order and under the names that
+// CONFIG GET shows.
+var outputClasses = [...]string{"normal", "slave", "pubsub"}
+
 // String prints the three classes in Redis's order and under Redis's names,
 // sizes in bytes, times in seconds.
 func (l *OutputLimits) String() string {
 	var b strings.Builder
-	for i, class := range []struct {
-		name  string
-		limit OutputLimit
-	}{{"normal", l.Normal}, {"slave", l.Replica}, {"pubsub", l.PubSub}} {
+	for i, name := range outputClasses {
+		limit := l.class(name)
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(class.name)
+		b.WriteString(name)
 		b.WriteByte(' ')
-		b.WriteString(strconv.FormatInt(class.limit.HardBytes, 10))
+		b.WriteString(strconv.FormatInt(limit.HardBytes, 10))
 		b.WriteByte(' ')
-		b.WriteString(strconv.FormatInt(class.limit.SoftBytes, 10))
+		b.WriteString(strconv.FormatInt(limit.SoftBytes, 10))
 		b.WriteByte(' ')
-		b.WriteString(formatSeconds(class.limit.SoftFor))
+		b.WriteString(formatSeconds(limit.SoftFor))
 	}
 	return b.String()
 }

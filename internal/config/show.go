@@ -59,6 +59,9 @@ it (BROKER_TCP_BACKLOG is tcp-backlog), and the command line overrides both.
 		if def == "" {
 			def = "none"
 		}
+		if p.atStart {
+			def += "; at start only"
+		}
 		wrap(&b, "      ", p.doc+" (default: "+def+")", width)
 	}
 	return b.String()

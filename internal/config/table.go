@@ -43,11 +43,18 @@ type parameter struct {
 	// atStart says that CONFIG SET may not change it.
 	atStart bool
 
-	// hidden says that neither CONFIG GET nor CONFIG SET know the name.
+	// hidden says that CONFIG GET does not know the name.
 	hidden bool
 
 	// inert says that CONFIG GET knows the name only when it was set.
 	inert bool
+
+	// idle says that the row shows one value until another one was set, which
+	// makes no difference.
+	idle bool
+
+	// merges says that a mention changes a part of what was said before.
+	merges bool
 
 	// lines says that each mention adds to what was said before, and that the
 	// values are words of a line which mean nothing joined.
@@ -56,6 +63,11 @@ type parameter struct {
 	parse func(c *Config, values []string) error
 	get   func(c *Config) string // nil: there is no value to show
 	check func(c *Config) error  // nil unless the row is a setting
+
+	// write returns the lines of a file, each without the name, that turn what
+	// was says into what c says; nil was may say anything. Nil: one line with
+	// what get returns.
+	write func(c, was *Config) []string
 }
 
 // set parses the values given for p into c.
@@ -67,6 +79,9 @@ func (p *parameter) set(c *Config, values []string) error {
 		return p.parse(c, values)
 	}
 	if p.many {
+		if len(values) == 0 {
+			return p.parse(c, nil) // which is not the same as one empty value
+		}
 		return p.parse(c, strings.Fields(strings.Join(values, " ")))
 	}
 	if len(values) != 1 {

@@ -29,7 +29,7 @@ func userLines(name, doc string, field func(*Config) *[][]string) parameter {
 		return nil
 	}
 	return secret(hidden(parameter{
-		name: name, args: "NAME RULE ...", doc: doc, lines: true,
+		name: name, args: "NAME RULE ...", doc: doc, lines: true, merges: true,
 		parse: func(c *Config, values []string) error {
 			if len(values) == 0 {
 				return errArgCount
@@ -53,9 +53,16 @@ func userLines(name, doc string, field func(*Config) *[][]string) parameter {
 		get: func(c *Config) string {
 			lines := make([]string, len(*field(c)))
 			for i, words := range *field(c) {
-				lines[i] = strings.Join(words, " ")
+				lines[i] = quoteLine(words)
 			}
 			return strings.Join(lines, "\n")
+		},
+		write: func(c, _ *Config) []string {
+			lines := make([]string, len(*field(c)))
+			for i, words := range *field(c) {
+				lines[i] = quoteLine(words)
+			}
+			return lines
 		},
 		check: func(c *Config) error {
 			if len(*field(c)) > maxUserLines {
