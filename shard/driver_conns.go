@@ -76,7 +76,8 @@ type netConn struct {
 	full     bool // the loop was told errAgain and waits for an event
 	closing  bool // end the sending side once out is empty
 	closed   bool
-	reported bool // an input event is under way
+	late     *time.Timer // the connection is the writer's to close, until then
+	reported bool        // an input event is under way
 }
 
 func newNetConn(l *Loop, c net.Conn) *netConn {
@@ -253,14 +254,15 @@ func (d *conns) writeLoop(s *Session) {
 		nc.mu.Lock()
 		b, nc.out = nc.out, b[:0]
 		if len(b) == 0 {
-			nc.writing = false
 			nc.out = nil
+			nc.writing = nc.closing
 			shut := nc.closing
 			full := nc.full
 			nc.full = false
 			nc.mu.Unlock()
 			if shut {
 				closeWrite(nc.conn)
+				nc.endWriter()
 			}
 			if full {
 				d.report(s, true)
@@ -320,12 +322,8 @@ func (d *conns) shutdownWrite(s *Session) {
 	start := !nc.writing
 	nc.writing = true
 	nc.mu.Unlock()
-	switch {
-	case !start: // the writer that runs does it
-	case nc.layered():
+	if start {
 		d.group.helpers.Go(func() { d.writeLoop(s) })
-	default:
-		closeWrite(nc.conn)
 	}
 }
 
@@ -338,25 +336,47 @@ func (d *conns) delivered(s *Session) bool {
 	return nc.outErr != nil
 }
 
+// remove closes the connection. Where the session ended in good order and its
+// writer is not done yet, the writer closes it, within a period; and where the
+// last word is a record that may have to wait, a goroutine says it.
 func (d *conns) remove(s *Session) {
 	nc := s.nc
 	nc.mu.Lock()
 	nc.closed = true
-	polite := nc.layered() && !nc.writing && !nc.closing && nc.outErr == nil
+	well := nc.outErr == nil
+	finishing := well && nc.closing && nc.writing
+	if finishing {
+		nc.late = time.AfterFunc(goodbyePeriod, func() { _ = nc.raw.Close() })
+	}
+	polite := well && nc.layered() && !nc.writing && !nc.closing
 	nc.mu.Unlock()
 	select {
 	case nc.more <- struct{}{}: // let a reader that waits go on to its end
 	default:
 	}
-	if polite {
+	switch {
+	case finishing:
+	case polite:
 		d.group.helpers.Go(nc.sayGoodbye)
-		return
+	default:
+		_ = nc.raw.Close()
 	}
-	_ = nc.raw.Close()
 }
 
-// layered reports whether closing the connection, or its sending side, means
-// to write something first.
+// endWriter is the end of the writer that has closed the sending side.
+func (nc *netConn) endWriter() {
+	nc.mu.Lock()
+	nc.writing = false
+	late := nc.late
+	nc.mu.Unlock()
+	if late != nil {
+		late.Stop()
+		_ = nc.raw.Close()
+	}
+}
+
+// layered reports whether closing the connection means to write something
+// first.
 func (nc *netConn) layered() bool { return nc.raw != nc.conn }
 
 // sayGoodbye closes a connection that nobody writes to any more with TLS's

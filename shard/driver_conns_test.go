@@ -2,11 +2,13 @@ package shard
 
 import (
 	"crypto/tls"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,49 +32,72 @@ func TestOverTLS(t *testing.T) {
 	}
 }
 
-// endReader reads to the end and keeps how it came.
-type endReader struct {
+// recorder keeps what is read from a connection.
+type recorder struct {
 	net.Conn
-	end atomic.Value // error
+	mu  sync.Mutex
+	got []byte // guarded by mu
 }
 
-func (r *endReader) Read(b []byte) (int, error) {
+func (r *recorder) Read(b []byte) (int, error) {
 	n, err := r.Conn.Read(b)
-	if err != nil {
-		r.end.Store(err)
-	}
+	r.mu.Lock()
+	r.got = append(r.got, b[:n]...)
+	r.mu.Unlock()
 	return n, err
 }
 
-// dialForEnd connects a client that keeps how its connection ended.
-func (b *testBroker) dialForEnd() (*testClient, *endReader) {
-	ours, theirs := connect(b.t)
-	r := &endReader{Conn: ours}
-	c := &testClient{t: b.t, conn: r, done: make(chan struct{})}
-	b.group.Adopt(Conn{Net: theirs})
+// lastRecord returns the type of the last TLS record that was read.
+func (r *recorder) lastRecord() byte {
+	const headerBytes = 5
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := byte(0)
+	for rest := r.got; len(rest) > 0; {
+		last = rest[0]
+		rest = rest[headerBytes+int(binary.BigEndian.Uint16(rest[3:])):]
+	}
+	return last
+}
+
+// dialForEnd connects a client with TLS 1.2, where the records' types can be
+// seen from outside.
+func (b *testBroker) dialForEnd() (*testClient, *recorder) {
+	ours, theirs := net.Pipe()
+	r := &recorder{Conn: ours}
+	client, server := handshake(b.t, r, theirs, tls.VersionTLS12)
+	c := &testClient{t: b.t, conn: client, done: make(chan struct{})}
+	b.group.Adopt(Conn{Net: server})
 	go c.readLoop()
 	return c, r
 }
+
+const recordAlert = 0x15
 
 // TestTLS_EndIsAnnounced has a session end in each way: its client hears of it
 // by TLS's close notification, without which it would have to suspect that the
 // stream was cut.
 func TestTLS_EndIsAnnounced(t *testing.T) {
-	for _, how := range []string{"QUIT", "PANIC", "shutdown"} {
-		t.Run(how+overTLS, func(t *testing.T) {
+	for _, how := range []string{"QUIT", "PANIC", "shutdown", "half-close"} {
+		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newTestBroker(t, 1)
 				c, r := b.dialForEnd()
 				c.send("PING")
 				expect(t, c, "+PONG\r\n")
-				if how == "shutdown" {
+				switch how {
+				case "shutdown":
 					b.stop()
-				} else {
+				case "half-close":
+					if err := c.conn.(*tls.Conn).CloseWrite(); err != nil {
+						t.Fatal(err)
+					}
+				default:
 					c.send(how)
 				}
 				<-c.done
-				if end := r.end.Load(); end != io.EOF {
-					t.Errorf("the client's stream ended with %v, not with a close notification", end)
+				if last := r.lastRecord(); last != recordAlert {
+					t.Errorf("the client's stream ended with a record of type %d, not with a close notification", last)
 				}
 				c.close()
 				if how != "shutdown" {
@@ -89,12 +114,17 @@ func TestTLS_GivesUpWithoutWaiting(t *testing.T) {
 	t.Run("shards=1"+overTLS, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newTestBroker(t, 1, func(c *Config) { c.Settings.PubSubLimit.HardBytes = 100_000 })
-			// One has a writer that is stuck; the other has none, and no room
+			// One has a writer that is stuck; the others have none, and no room
 			// for a goodbye either.
 			writing, silent, p := b.dialPaused(), b.dialPaused(), b.dial()
+			leaving, theirs := connect(t)
+			b.group.Adopt(Conn{Net: theirs})
 			writing.send("SUB news")
 			synctest.Wait()
 			begin := time.Now()
+			if err := leaving.(*tls.Conn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
 			silent.send("PANIC")
 			for range 200 {
 				p.send("PUB news " + strings.Repeat("x", 1000))
@@ -114,31 +144,26 @@ func TestTLS_GivesUpWithoutWaiting(t *testing.T) {
 			if d := time.Since(begin); d > goodbyePeriod {
 				t.Errorf("the goodbyes took %v", d)
 			}
+			leaving.Close()
 			writing.close()
 			silent.close()
 		})
 	})
 }
 
-// TestTLS_HalfClosed has a client end its sending side behind a command: it
-// is answered.
+// TestTLS_HalfClosed has a client end its sending side behind its commands: it
+// is answered. (A connection in memory without TLS has one end only.)
 func TestTLS_HalfClosed(t *testing.T) {
-	inBubble(t, func(t *testing.T, shards int) {
-		if !strings.Contains(t.Name(), overTLS) {
-			return // a connection in memory has one end only
-		}
-		b := newTestBroker(t, shards)
-		c, r := b.dialForEnd()
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestBroker(t, 2)
+		c, _ := b.dialForEnd()
 		c.send("SUB news", "PING")
-		if err := r.Conn.(*tls.Conn).CloseWrite(); err != nil {
+		if err := c.conn.(*tls.Conn).CloseWrite(); err != nil {
 			t.Fatal(err)
 		}
 		<-c.done
 		if got, want := c.take(), ack("subscribe", "news", 1)+"+PONG\r\n"; got != want {
 			t.Errorf("got %q, want %q", got, want)
-		}
-		if end := r.end.Load(); end != io.EOF {
-			t.Errorf("the stream ended with %v", end)
 		}
 		c.close()
 		b.stop()

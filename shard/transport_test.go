@@ -23,17 +23,22 @@ func connect(t testing.TB) (client, server net.Conn) {
 	if !strings.Contains(t.Name(), overTLS) {
 		return ours, theirs
 	}
-	c := tls.Client(ours, &tls.Config{InsecureSkipVerify: true})
-	s := tls.Server(theirs, serverConfig())
+	return handshake(t, ours, theirs, tls.VersionTLS13)
+}
+
+// handshake makes one between the ends of a connection.
+func handshake(t testing.TB, ours, theirs net.Conn, version uint16) (client, server *tls.Conn) {
+	client = tls.Client(ours, &tls.Config{InsecureSkipVerify: true, MaxVersion: version})
+	server = tls.Server(theirs, serverConfig())
 	done := make(chan error)
-	go func() { done <- s.Handshake() }()
-	if err := c.Handshake(); err != nil {
+	go func() { done <- server.Handshake() }()
+	if err := client.Handshake(); err != nil {
 		t.Error(err)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	return c, s
+	return client, server
 }
 
 // serverConfig holds one certificate for all tests. Session tickets are left
