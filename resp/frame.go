@@ -67,6 +67,25 @@ func AppendPatternMessageHead(dst []byte, pattern string, channel []byte, payloa
 	return appendLength(dst, payloadBytes)
 }
 
+// PatternMessageChannel returns the channel of a frame, or of the head of a
+// frame, that AppendPatternMessage or AppendPatternMessageHead made; a view.
+func PatternMessageChannel(frame []byte) []byte {
+	rest := frame[len(patternHead):]
+	_, rest = cutBulk(rest)
+	channel, _ := cutBulk(rest[1:]) // behind its '$'
+	return channel
+}
+
+// cutBulk cuts a bulk string off, of which the '$' is already gone.
+func cutBulk(b []byte) (bulk, rest []byte) {
+	n, i := 0, 0
+	for ; b[i] != '\r'; i++ {
+		n = 10*n + int(b[i]-'0')
+	}
+	i += 2
+	return b[i : i+n], b[i+n+2:]
+}
+
 // MessageSize returns the length in bytes of the frame AppendMessage appends,
 // given the lengths of its parts. It is the same in both protocols.
 func MessageSize(kind Kind, channelBytes, payloadBytes int) int {

@@ -123,7 +123,7 @@ func (l *Loop) tearDown(s *Session) {
 		// Not pooled: a queue that was cut off may be large.
 		s.out = nil
 	}
-	s.held = nil
+	s.held, s.behind = nil, nil
 	l.charge(s)
 	l.dropInput(s)
 	s.next, s.then = nil, nil

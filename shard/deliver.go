@@ -66,8 +66,13 @@ func (l *Loop) deliverTo(sub *channelstore.Subscription[*Session], b *batch, r *
 		head = r.head3
 	}
 	o := s.out
-	if s.held != nil {
+	switch {
+	case s.held != nil:
 		o = s.held
+	case s.behind != nil || s.blocked && l.mayDrop(s):
+		l.deliverBehind(sub, b, r, head)
+		l.delivered(s, r)
+		return
 	}
 	if o == nil {
 		o = l.borrowOutbox()
@@ -82,5 +87,14 @@ func (l *Loop) deliverTo(sub *channelstore.Subscription[*Session], b *batch, r *
 	s.markDirty()
 	if o.pending() >= l.pubsubWatch {
 		l.checkOutput(s, s.pending())
+	}
+}
+
+// delivered counts what was appended to the backlog of s.
+func (l *Loop) delivered(s *Session, r *run) {
+	l.stats.Deliveries += int64(r.n)
+	s.markDirty()
+	if pending := s.pending(); pending >= l.pubsubWatch {
+		l.checkOutput(s, pending)
 	}
 }

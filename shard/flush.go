@@ -22,26 +22,42 @@ func (l *Loop) flush(s *Session) {
 		l.throttle(s)
 		return
 	}
-	if o := s.out; o != nil {
+	if s.out != nil || s.behind != nil {
+		if s.out == nil {
+			s.out = l.borrowOutbox()
+			s.out.w.Proto = s.proto
+		}
+		o := s.out
 		s.lastActive = l.now
-		for o.pending() > 0 {
-			n, err := l.writeOnce(s, o)
-			l.stats.NetOutputBytes += int64(n)
-			if err == errAgain {
-				s.blocked = true
-				l.driver.interest(s)
-				l.charge(s)
-				l.throttle(s)
-				return
+		for {
+			for o.pending() > 0 {
+				n, err := l.writeOnce(s, o)
+				l.stats.NetOutputBytes += int64(n)
+				if err == errAgain {
+					s.blocked = true
+					if s.behindSince == 0 {
+						s.behindSince = max(1, l.now)
+					}
+					l.driver.interest(s)
+					l.charge(s)
+					l.throttle(s)
+					return
+				}
+				if err != nil {
+					l.doom(s, CloseByClient)
+					return
+				}
 			}
-			if err != nil {
-				l.doom(s, CloseByClient)
-				return
+			if s.behind == nil {
+				break
+			}
+			if !s.behind.refill(o) {
+				s.behind, s.diverted = nil, s.muted
 			}
 		}
 		s.out = nil
 		l.returnOutbox(o)
-		s.softSince = 0
+		s.softSince, s.behindSince = 0, 0
 		if s.charged != 0 {
 			l.charge(s)
 		}

@@ -32,6 +32,7 @@ type Loop struct {
 
 	// Owned by the loop; see Apply.
 	settings    Settings
+	slowDrops   bool  // some policy of settings drops
 	normalWatch int64 // bytes from which a session without subscriptions is checked
 	pubsubWatch int64
 

@@ -7,9 +7,14 @@ import "broker/resp"
 // (Subscribe, Unsubscribe, DropSubscriptions, Gather) and at most until Handle
 // returns. While the session is muted nothing of it is sent.
 func (s *Session) Reply() *resp.Writer {
-	if s.out == nil || !s.dirty || s.muted {
-		if s.muted {
+	if s.out == nil || !s.dirty || s.diverted {
+		switch {
+		case s.muted:
 			return s.loop.nowhere(s.proto)
+		case s.behind != nil:
+			s.markDirty()
+			s.behind.w.Proto = s.proto
+			return &s.behind.w
 		}
 		s.touch()
 	}
@@ -27,15 +32,19 @@ func (l *Loop) nowhere(proto resp.Proto) *resp.Writer {
 // session is owed, and behind the reply that is being built if deliveries are
 // held. b is copied.
 func (s *Session) Push(b []byte) {
-	o := s.out
-	if s.held != nil {
-		o = s.held
-	} else {
+	switch {
+	case s.held != nil:
+		s.held.copyIn(b)
+	case s.behind != nil:
+		s.markDirty()
+		s.behind.w.B = append(s.behind.w.B, b...)
+	default:
 		s.touch()
-		o = s.out
+		s.out.copyIn(b)
 	}
-	o.copyIn(b)
-	s.loop.charge(s)
+	if pending := s.pending(); pending >= s.loop.normalWatch {
+		s.loop.checkOutput(s, pending)
+	}
 }
 
 // touch borrows an outbox if there is none and makes sure that it is flushed
@@ -60,10 +69,10 @@ func (s *Session) markDirty() {
 
 // Mute makes Reply discard what is written, until Unmute. Subscription acks
 // written meanwhile are discarded too; messages are not.
-func (s *Session) Mute() { s.muted = true }
+func (s *Session) Mute() { s.muted, s.diverted = true, true }
 
 // Unmute ends Mute.
-func (s *Session) Unmute() { s.muted = false }
+func (s *Session) Unmute() { s.muted, s.diverted = false, s.behind != nil }
 
 // HoldDeliveries keeps everything that is delivered from now on behind what is
 // appended to Reply until ReleaseDeliveries, so that no message stands inside
@@ -83,7 +92,17 @@ func (s *Session) ReleaseDeliveries() {
 		return
 	}
 	s.held = nil
-	if h.pending() > 0 {
+	switch {
+	case h.pending() == 0:
+	case s.behind != nil:
+		h.seal()
+		s.markDirty()
+		s.behind.sealOwn()
+		for _, b := range h.segments[h.head:] {
+			s.behind.appendOwn(b)
+		}
+		h.w.B, h.mark = nil, 0
+	default:
 		s.touch()
 		s.out.takeOver(h)
 	}
@@ -98,6 +117,9 @@ func (s *Session) pending() int64 {
 	}
 	if s.held != nil {
 		n += s.held.pending()
+	}
+	if s.behind != nil {
+		n += s.behind.pending()
 	}
 	return n
 }

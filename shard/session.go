@@ -31,16 +31,23 @@ type Session struct {
 	dirty       bool        // stands in loop.dirty
 	blocked     bool        // the socket takes no more; waiting until it does
 	deaf        bool        // the socket is not being read
+	diverted    bool        // muted, or behind is not nil: see Reply
 	muted       bool        // replies are discarded; see Mute
+	notifyDrops bool        // see NotifyDrops
 	marked      bool        // see Mark
 	anonymous   bool        // has yet to authenticate
 	exempt      bool        // from the idle timeout; see SetExempt
 	throttled   bool        // deaf because of its own unread replies
 	unix        bool
-	counts      [3]int32 // subscriptions by channelstore.Kind
-	in          *input   // an incomplete command, or commands that wait
-	out         *outbox  // what is still to be sent
-	held        *outbox  // what is delivered during HoldDeliveries; else nil
+	counts      [3]int32    // subscriptions by channelstore.Kind
+	in          *input      // an incomplete command, or commands that wait
+	out         *outbox     // what is still to be sent
+	held        *outbox     // what is delivered during HoldDeliveries; else nil
+	behind      *backlog    // what stands behind out for a session that may lose messages; else nil
+	slow        *SlowPolicy // its own policy; nil: none
+	userSlow    *SlowPolicy // its user's; nil: none
+	dropped     int64       // messages lost
+	behindSince int64       // when it began to owe the client something; 0: it does not
 	subs        subscriptions
 	attrs       *Attrs
 	lastCommand string

@@ -24,6 +24,10 @@ type Settings struct {
 	// was told to.
 	AuthTimeout time.Duration
 
+	// Slow says what becomes of messages for subscribers that do not keep up;
+	// nil: SlowDisconnect for all. It is not written any more.
+	Slow *SlowPolicies
+
 	// ClientMemory is the most bytes that may be charged to all sessions
 	// together; beyond it the largest are closed.
 	ClientMemory int64
@@ -38,6 +42,7 @@ func (l *Loop) Apply(settings Settings) {
 	l.settings = settings
 	l.normalWatch = min(settings.NormalLimit.watch(), settings.ReplicaLimit.watch())
 	l.pubsubWatch = settings.PubSubLimit.watch()
+	l.slowDrops = settings.Slow.drops()
 	l.decoder.Limits.BulkBytes = settings.BulkBytes
 	l.nextSweep = l.now
 	// Sessions that are behind are checked by the new limits, at the next tick.

@@ -16,6 +16,7 @@ type Stats struct {
 	Wakeups                int64 // turns that began with a sleep
 	Messages               int64 // published by this shard's sessions
 	Deliveries             int64 // frames appended to outboxes
+	Dropped                int64 // frames that were not sent, by a slow-subscriber policy
 	Closed                 [closeReasons]int64
 }
 
@@ -41,6 +42,7 @@ func (st *Stats) Add(o Stats) {
 	st.Wakeups += o.Wakeups
 	st.Messages += o.Messages
 	st.Deliveries += o.Deliveries
+	st.Dropped += o.Dropped
 	for i := range st.Closed {
 		st.Closed[i] += o.Closed[i]
 	}
