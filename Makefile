@@ -1,12 +1,15 @@
-# Every target is one or two commands of the go tool; none needs anything
-# else, except that the tests which compare with a real server want
-# redis-server and redis-cli on the PATH.
+# Every target is one or two commands of the go tool; none needs anything else,
+# except that the tests which compare with a real server want redis-server and
+# redis-cli on the PATH, and that the suites want a Debian system.
 
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # ST1005 wants errors in lower case; the ones here that begin with a capital
 # are Redis's own texts.
 CHECKS      := inherit,-ST1005
+
+# Which units of an upstream suite: make suite SUITE_ARGS="-units pubsub,acl"
+SUITE_ARGS ?=
 
 # What to pass to the program: make run ARGS="--port 7000"
 ARGS ?=
@@ -21,10 +24,10 @@ FUZZTIME ?= 10s
 LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race lint lint-fast fmt fuzz bench pgo
+.PHONY: help build run test test-all race lint lint-fast fmt fuzz bench pgo suite suite-valkey
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ./broker
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o broker ./cmd/broker
@@ -72,3 +75,10 @@ pgo: ## renew the profile that cmd/broker is built with
 	$(GO) test -run '^$$' -bench Serve -benchtime 2s -cpuprofile serve.pgo.tmp -o serve.test.tmp ./internal/broker
 	$(GO) tool pprof -proto -focus='broker/(shard|resp|channelstore|internal)' -ignore=benchmarkServe serve.pgo.tmp > cmd/broker/default.pgo
 	rm -f serve.pgo.tmp serve.test.tmp
+
+# What these need and the machine lacks (dpkg-dev, tcl, redis-tools) they install.
+suite: ## run Redis's own test suite, fetched as a Debian source package
+	$(GO) run ./integration/suite -install $(SUITE_ARGS) redis
+
+suite-valkey: ## the same with Valkey's, optional: Debian may have moved on
+	$(GO) run ./integration/suite -install $(SUITE_ARGS) valkey

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Each job has a range of ports for itself: the harness's own port is a little
+// below the first, and it wants port+10000 of each server's free, too.
+const (
+	firstPort   = 21111
+	portsPerJob = 1000
+)
+
+// A workdir is a working copy of a suite, in which the server's program starts
+// the broker. One goroutine uses it at a time: the harness empties its folder
+// for temporary files whenever it starts.
+type workdir struct {
+	path string
+	port int // the first of the job's ports
+}
+
+// newWorkdir makes the copy number n below parent.
+func (s suite) newWorkdir(parent, source, broker string, n int) (*workdir, error) {
+	w := &workdir{path: filepath.Join(parent, fmt.Sprint(n)), port: firstPort + n*portsPerJob}
+	if err := os.CopyFS(filepath.Join(w.path, "tests"), os.DirFS(filepath.Join(source, "tests"))); err != nil {
+		return nil, err
+	}
+	src := filepath.Join(w.path, "src")
+	if err := os.MkdirAll(src, 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(w.path, "tests", "tmp"), 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(src, s.server), []byte(launcher(broker)), 0o755); err != nil {
+		return nil, err
+	}
+	for _, client := range []string{"cli", "benchmark"} {
+		path, err := exec.LookPath("redis-" + client)
+		if err != nil {
+			return nil, err
+		}
+		name := strings.Replace(s.server, "server", client, 1)
+		if err := os.Symlink(path, filepath.Join(src, name)); err != nil {
+			return nil, err
+		}
+	}
+	return w, s.editConfig(filepath.Join(w.path, "tests", "assets", "default.conf"))
+}
+
+// launcher is the script that stands where the harness looks for the server.
+// The harness waits for Redis's first log line, which has the process's number
+// in a form of its own; exec keeps that number.
+func launcher(broker string) string {
+	return "#!/bin/sh\n" +
+		"[ -f \"$1\" ] && echo \" PID: $$\"\n" +
+		"exec '" + strings.ReplaceAll(broker, "'", `'\''`) + "' \"$@\"\n"
+}
+
+// editConfig removes the directives that would end the broker's start.
+func (s suite) editConfig(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var kept strings.Builder
+lines:
+	for line := range strings.Lines(string(text)) {
+		for _, drop := range s.dropDirectives {
+			if strings.HasPrefix(line, drop) {
+				continue lines
+			}
+		}
+		kept.WriteString(line)
+	}
+	return os.WriteFile(path, []byte(kept.String()), 0o644)
+}
