@@ -60,6 +60,7 @@ func (b *Broker) acceptOne(l *listener) error {
 	if err != nil {
 		return err
 	}
+	l.keepAlive(c, b.current.Load().cfg.TCPKeepAlive)
 	conn := shard.Conn{Net: c, Unix: l.unix}
 	if addr, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		conn.Remote = unmapped(addr.AddrPort())
@@ -99,13 +100,13 @@ func (b *Broker) refusal(c shard.Conn) string {
 
 // protects reports whether protected mode keeps c out.
 func (b *Broker) protects(c shard.Conn) bool {
-	return b.cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback()
+	return b.current.Load().cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback()
 }
 
 // full reports whether there are as many clients as there may be, those whose
 // handshake is in progress included.
 func (b *Broker) full() bool {
-	return b.group.Sessions()+int(b.handshakes.count.Load()) >= b.cfg.MaxClients
+	return b.group.Sessions()+int(b.handshakes.count.Load()) >= b.current.Load().cfg.MaxClients
 }
 
 // unmapped writes an IPv4 address that came in over IPv6 as what it is.

@@ -15,6 +15,7 @@ import (
 
 	"broker/internal/command"
 	"broker/internal/config"
+	"broker/rcu"
 	"broker/resp"
 	"broker/shard"
 )
@@ -22,28 +23,50 @@ import (
 // A Broker is a running server.
 type Broker struct {
 	// Immutable after Start.
-	cfg       config.Config
-	log       *slog.Logger
-	group     *shard.Group
-	listeners []*listener
-	stopping  chan struct{} // closed by Shutdown
+	log      *slog.Logger
+	group    *shard.Group
+	stopping chan struct{}   // closed by Shutdown
+	life     context.Context // ends then, too
+	end      context.CancelFunc
+
+	// current is what CONFIG SET changes. Whoever has put a token into
+	// changing installs the next one, and takes the token out (invariant
+	// one-writer). It is no mutex, because ports are opened meanwhile.
+	current  rcu.Cell[state]
+	changing chan struct{}
 
 	acceptors  sync.WaitGroup
 	handshakes *handshakes
 	tls        tlsState
 	plainOnTLS sparseLog
 	rejected   atomic.Int64 // connections over maxclients
+
+	mu sync.Mutex
+	// Guarded by mu.
+	watchers []func(*config.Config)
+}
+
+// A state is a configuration that is in force (invariant frozen).
+type state struct {
+	cfg       config.Config
+	listeners []*listener    // of the TCP port, the TLS port and the Unix socket, in this order
+	settings  shard.Settings // of every loop
 }
 
 // Start opens the listeners and runs the shards; it returns once connections
 // are accepted. cfg must have passed Validate. The caller owes a Shutdown.
 func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 	b := &Broker{
-		cfg:        cfg,
 		log:        log,
 		stopping:   make(chan struct{}),
+		changing:   make(chan struct{}, 1),
 		handshakes: newHandshakes(maxHandshakes, handshakePeriod, crowdedPeriod),
 		tls:        tlsState{log: log},
+	}
+	b.life, b.end = context.WithCancel(context.Background())
+	if most := maxDescriptorClients(cfg.ShardCount()); cfg.MaxClients > most {
+		log.Warn("maxclients is lowered to what the limit of open files leaves", "asked", cfg.MaxClients, "maxclients", most)
+		cfg.MaxClients = most
 	}
 	if err := b.reloadTLS(&cfg); err != nil {
 		return nil, err
@@ -52,22 +75,24 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.listeners = listeners
+	st := &state{cfg: cfg, listeners: listeners, settings: settings(&cfg)}
+	b.current.Install(st)
 
 	executable, _ := os.Executable()
 	commands := command.New(command.Config{
-		Version:    Version,
-		Params:     b.parameters,
-		Databases:  cfg.Databases,
-		TCPPort:    b.tcpPort(),
-		MaxClients: cfg.MaxClients,
-		Started:    time.Now(),
-		RunID:      newRunID(),
-		Shards:     cfg.ShardCount(),
-		IO:         string(cfg.IO),
-		Rejected:   b.rejected.Load,
-		Executable: executable,
-		ConfigFile: cfg.File,
+		Version:       Version,
+		Params:        b.parameters,
+		SetParams:     b.setParameters,
+		Apply:         b.apply,
+		RewriteParams: b.rewriteParameters,
+		Databases:     cfg.Databases,
+		Started:       time.Now(),
+		RunID:         newRunID(),
+		Shards:        cfg.ShardCount(),
+		IO:            string(cfg.IO),
+		Rejected:      b.rejected.Load,
+		Executable:    executable,
+		ConfigFile:    cfg.File,
 	})
 	b.group, err = shard.NewGroup(shard.Config{
 		Shards:   cfg.ShardCount(),
@@ -76,7 +101,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		EndRun:   commands.EndRun,
 		NewLocal: commands.NewLocal,
 		Ended:    commands.Ended,
-		Settings: settings(&cfg),
+		Settings: st.settings,
 		Limits:   resp.DefaultLimits(),
 		Log:      log,
 	})
@@ -85,16 +110,26 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		return nil, err
 	}
 	for _, l := range listeners {
-		b.acceptors.Go(func() { b.accept(l) })
+		b.startAccepting(l)
 	}
 	return b, nil
+}
+
+// startAccepting runs the acceptor of l, which ends when l is closed.
+func (b *Broker) startAccepting(l *listener) {
+	l.accepting = make(chan struct{})
+	b.acceptors.Go(func() {
+		defer close(l.accepting)
+		b.accept(l)
+	})
 }
 
 // Addrs returns the addresses that are listened on: those of the TCP port, the
 // TLS port and the Unix socket, in this order.
 func (b *Broker) Addrs() []net.Addr {
-	addrs := make([]net.Addr, 0, len(b.listeners))
-	for _, l := range b.listeners {
+	listeners := b.current.Load().listeners
+	addrs := make([]net.Addr, 0, len(listeners))
+	for _, l := range listeners {
 		addrs = append(addrs, l.Addr())
 	}
 	return addrs
@@ -105,7 +140,9 @@ func (b *Broker) Addrs() []net.Addr {
 // goroutine. It returns ctx's error when clients had to be cut off.
 func (b *Broker) Shutdown(ctx context.Context) error {
 	close(b.stopping)
-	closeListeners(b.listeners)
+	b.end()
+	b.changing <- struct{}{} // never taken out: nothing changes any more
+	closeListeners(b.current.Load().listeners)
 	b.acceptors.Wait()
 	b.handshakes.stop()
 	err := b.group.Shutdown(ctx)
@@ -115,23 +152,11 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// parameters answers CONFIG GET. The ports that are in use are reported, also
-// when the kernel chose them.
-func (b *Broker) parameters(pattern string) [][2]string {
-	cfg := b.cfg
-	cfg.Port, cfg.TLSPort = b.tcpPort(), b.tlsPort()
-	var out [][2]string
-	for _, p := range cfg.Get(pattern) {
-		out = append(out, [2]string{p.Name, p.Value})
-	}
-	return out
-}
-
 // tcpPort returns the TCP port that is listened on, or 0.
-func (b *Broker) tcpPort() int { return portOf(b.listeners, false) }
+func (b *Broker) tcpPort() int { return portOf(b.current.Load().listeners, false) }
 
 // tlsPort returns the TLS port that is listened on, or 0.
-func (b *Broker) tlsPort() int { return portOf(b.listeners, true) }
+func (b *Broker) tlsPort() int { return portOf(b.current.Load().listeners, true) }
 
 func portOf(ls []*listener, secure bool) int {
 	for _, l := range ls {
@@ -142,7 +167,8 @@ func portOf(ls []*listener, secure bool) int {
 	return 0
 }
 
-// settings returns what the loops take from cfg and can be told anew.
+// settings returns what the loops take from cfg and can be told anew. It reads
+// the limits of memory that the system sets.
 func settings(cfg *config.Config) shard.Settings {
 	return shard.Settings{
 		NormalLimit:      outputLimit(cfg.OutputLimits.Normal),
@@ -150,6 +176,9 @@ func settings(cfg *config.Config) shard.Settings {
 		ReplicaLimit:     outputLimit(cfg.OutputLimits.Replica),
 		QueryBufferBytes: int(min(cfg.QueryLimitBytes, math.MaxInt)),
 		BulkBytes:        int(min(cfg.BulkLimitBytes, math.MaxInt)),
+		IdleTimeout:      cfg.Timeout,
+		AuthTimeout:      cfg.AuthTimeout,
+		ClientMemory:     cfg.MaxMemoryClients.Of(availableMemory()),
 	}
 }
 

@@ -233,7 +233,7 @@ func TestBroker_BindAddresses(t *testing.T) {
 	cfg := config.Default()
 	cfg.Bind, cfg.Port = []string{"127.0.0.1"}, port
 	_, err := Start(cfg, slog.New(slog.DiscardHandler))
-	want := "Could not create server TCP listening socket 127.0.0.1:" + strconv.Itoa(port) + ": bind: address already in use"
+	want := fmt.Sprintf("Failed listening on port %d: Could not create server TCP listening socket 127.0.0.1:%d: bind: address already in use", port, port)
 	if err == nil || err.Error() != want {
 		t.Errorf("a busy port: %v\nwant %s", err, want)
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"broker/internal/config"
 )
@@ -17,7 +18,16 @@ import (
 type listener struct {
 	net.Listener
 	unix bool
-	tls  bool // connections begin with a handshake
+	tls  bool   // connections begin with a handshake
+	host string // as bind names it, without the '-'
+
+	// ka is the period of keep-alive that the net package gives to accepted
+	// connections.
+	ka time.Duration
+
+	// accepting is closed when the acceptor has ended; nil: there is none. It
+	// is set before the listener is in a state.
+	accepting chan struct{}
 
 	// For descriptors that the epoll driver serves, else nil: a second
 	// descriptor of the same socket, on which descriptors are accepted. The net package does
@@ -35,12 +45,8 @@ func openListeners(cfg *config.Config) (opened []*listener, err error) {
 			opened = nil
 		}
 	}()
-	opened, err = openPort(cfg, cfg.Port, false)
-	if err != nil {
-		return opened, err
-	}
-	secure, err := openPort(cfg, cfg.TLSPort, true)
-	opened = append(opened, secure...)
+	opener := opener{ctx: context.Background(), cfg: cfg}
+	opened, err = opener.openPorts()
 	if err != nil {
 		return opened, err
 	}
@@ -54,37 +60,89 @@ func openListeners(cfg *config.Config) (opened []*listener, err error) {
 	return opened, nil
 }
 
-// openPort opens a port on every address that cfg names, or on none; 0 stands
-// for no port. secure says that it is the TLS port.
-func openPort(cfg *config.Config, port int, secure bool) (opened []*listener, err error) {
-	if port == 0 {
-		return nil, nil
+// An opener opens the TCP and the TLS port.
+type opener struct {
+	ctx context.Context // ends what waits, as the look-up of a host name
+	cfg *config.Config
+
+	// taken returns a listener that is open already, nil for none. nil: none
+	// is.
+	taken func(host string, port int, secure bool) *listener
+
+	// vacate makes room for a listener on a port that is in use, and reports
+	// whether it could. nil: it never can.
+	vacate func(port int) bool
+}
+
+// openPorts opens both ports. After an error it returns those it has opened so
+// far, those it has taken included.
+func (o *opener) openPorts() (ls []*listener, err error) {
+	ls, err = o.openPort(ls, o.cfg.Port, false)
+	if err == nil {
+		ls, err = o.openPort(ls, o.cfg.TLSPort, true)
 	}
+	return ls, err
+}
+
+// A portError says that a port could not be opened. Its text begins as
+// Redis's, which tools wait for.
+type portError struct {
+	port int
+	err  error
+}
+
+func (e *portError) Error() string {
+	return fmt.Sprintf("Failed listening on port %d: %v", e.port, e.err)
+}
+func (e *portError) Unwrap() error { return e.err }
+
+// openPort adds to ls the port on every address that the configuration names; 0 stands
+// for no port. secure says that it is the TLS port.
+func (o *opener) openPort(ls []*listener, port int, secure bool) ([]*listener, error) {
+	if port == 0 {
+		return ls, nil
+	}
+	asked := port
 	if port == config.AnyPort {
 		port = 0
 	}
-	for _, bind := range cfg.Bind {
-		addr, optional := strings.CutPrefix(bind, "-")
-		l, err := openTCP(cfg, addr, port, secure)
+	opened := 0
+	for _, bind := range o.cfg.Bind {
+		host, optional := strings.CutPrefix(bind, "-")
+		l, err := o.open(host, port, secure)
 		if err != nil {
 			if optional && isUnavailable(err) {
 				continue
 			}
-			closeListeners(opened)
-			return nil, fmt.Errorf("Could not create server TCP listening socket %s: %w",
-				net.JoinHostPort(addr, strconv.Itoa(port)), rootCause(err))
+			return ls, &portError{asked, fmt.Errorf("Could not create server TCP listening socket %s: %w",
+				net.JoinHostPort(host, strconv.Itoa(port)), rootCause(err))}
 		}
-		opened = append(opened, l)
+		opened++
+		ls = append(ls, l)
 		port = l.Addr().(*net.TCPAddr).Port
 	}
-	if len(opened) == 0 && len(cfg.Bind) > 0 {
-		return nil, errors.New("Could not create a TCP listening socket: none of the bind addresses is available")
+	if opened == 0 && len(o.cfg.Bind) > 0 {
+		return ls, &portError{asked, errors.New("none of the bind addresses is available")}
 	}
-	return opened, nil
+	return ls, nil
 }
 
-func openTCP(cfg *config.Config, host string, port int, secure bool) (*listener, error) {
-	network := "tcp"
+// open returns a listener on one address.
+func (o *opener) open(host string, port int, secure bool) (*listener, error) {
+	if o.taken != nil {
+		if l := o.taken(host, port, secure); l != nil {
+			return l, nil
+		}
+	}
+	l, err := openTCP(o.ctx, o.cfg, host, port, secure)
+	if errors.Is(err, syscall.EADDRINUSE) && o.vacate != nil && o.vacate(port) {
+		l, err = openTCP(o.ctx, o.cfg, host, port, secure)
+	}
+	return l, err
+}
+
+func openTCP(ctx context.Context, cfg *config.Config, host string, port int, secure bool) (*listener, error) {
+	network, bind := "tcp", host
 	switch {
 	case host == "*":
 		network, host = "tcp4", "0.0.0.0"
@@ -94,22 +152,17 @@ func openTCP(cfg *config.Config, host string, port int, secure bool) (*listener,
 		network = "tcp6"
 	}
 	lc := net.ListenConfig{
-		KeepAliveConfig: net.KeepAliveConfig{
-			Enable:   cfg.TCPKeepAlive > 0,
-			Idle:     cfg.TCPKeepAlive,
-			Interval: max(cfg.TCPKeepAlive/3, 1),
-			Count:    3,
-		},
-		Control: func(_, _ string, c syscall.RawConn) error { return setTCPOptions(c, cfg.TCPKeepAlive) },
+		KeepAliveConfig: keepAlive(cfg.TCPKeepAlive),
+		Control:         func(_, _ string, c syscall.RawConn) error { return setTCPOptions(c, cfg.TCPKeepAlive) },
 	}
 	if cfg.TCPKeepAlive == 0 {
 		lc.KeepAlive = -1
 	}
-	l, err := lc.Listen(context.Background(), network, net.JoinHostPort(host, strconv.Itoa(port)))
+	l, err := lc.Listen(ctx, network, net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
 		return nil, err
 	}
-	return newListener(cfg, &listener{Listener: l, tls: secure})
+	return newListener(cfg, &listener{Listener: l, tls: secure, host: bind, ka: cfg.TCPKeepAlive})
 }
 
 // openUnix replaces a socket that an earlier run left behind, as Redis does.
@@ -146,11 +199,35 @@ func newListener(cfg *config.Config, l *listener) (*listener, error) {
 	return l, nil
 }
 
+// keepAlive returns what the net package is told of a period of silence; 0
+// never probes.
+func keepAlive(idle time.Duration) net.KeepAliveConfig {
+	return net.KeepAliveConfig{
+		Enable:   idle > 0,
+		Idle:     idle,
+		Interval: max(idle/3, time.Second),
+		Count:    3,
+	}
+}
+
+// keepAlive gives an accepted connection the period that is in force now,
+// unless that is what the net package gave it.
+func (l *listener) keepAlive(c net.Conn, idle time.Duration) {
+	if tcp, ok := c.(*net.TCPConn); ok && idle != l.ka {
+		// A connection that has ended meanwhile is found out elsewhere.
+		_ = tcp.SetKeepAliveConfig(keepAlive(idle))
+	}
+}
+
+// close ends listening and waits for the acceptor to end, if there is one.
 func (l *listener) close() {
 	if l.file != nil {
 		_ = l.file.Close()
 	}
 	_ = l.Close()
+	if l.accepting != nil {
+		<-l.accepting
+	}
 }
 
 func closeListeners(ls []*listener) {

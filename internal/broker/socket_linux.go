@@ -47,8 +47,8 @@ func (b *Broker) acceptRaw(l *listener) error {
 	return nil
 }
 
-// setTCPOptions sets what accepted connections inherit on Linux, so that none
-// of it costs a system call per connection.
+// setTCPOptions sets what connections inherit on Linux that are accepted from
+// now on, so that none of it costs a system call per connection.
 func setTCPOptions(c syscall.RawConn, keepAlive time.Duration) error {
 	var failed error
 	err := c.Control(func(fd uintptr) {
@@ -64,6 +64,8 @@ func setTCPOptions(c syscall.RawConn, keepAlive time.Duration) error {
 			set(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE, seconds)
 			set(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL, max(seconds/3, 1))
 			set(unix.IPPROTO_TCP, unix.TCP_KEEPCNT, 3)
+		} else {
+			set(unix.SOL_SOCKET, unix.SO_KEEPALIVE, 0)
 		}
 	})
 	if err != nil {

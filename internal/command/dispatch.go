@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,14 +28,21 @@ type Config struct {
 	// loops and must not block. nil: there are none.
 	Params func(pattern string) [][2]string
 
+	// SetParams changes the parameters that pairs name, all or none, for CONFIG
+	// SET. The text of its error is the reply without the leading '-'. It is
+	// called off the loops and may block. nil: no parameter is known.
+	SetParams func(pairs [][2]string) error
+
+	// Apply brings the loop it is called on up to date with the parameters. It
+	// must not block. nil: there is nothing to do.
+	Apply func(*shard.Loop)
+
+	// RewriteParams writes the parameters to the file they came from, for
+	// CONFIG REWRITE; otherwise it is like SetParams. nil: there is no file.
+	RewriteParams func() error
+
 	// Databases is the number of indexes that SELECT accepts, at least 1.
 	Databases int
-
-	// TCPPort is the port that is listened on; 0: none.
-	TCPPort int
-
-	// MaxClients is the number of sessions that are served at once.
-	MaxClients int
 
 	// Started is when the broker began to run.
 	Started time.Time
@@ -46,7 +54,7 @@ type Config struct {
 	Shards int
 	IO     string
 
-	// Rejected returns how many connections were refused over MaxClients. It
+	// Rejected returns how many connections were refused over maxclients. It
 	// is called on loops and must not block. nil: none ever is.
 	Rejected func() int64
 
@@ -84,6 +92,15 @@ func New(cfg Config) *Dispatcher {
 	}
 	if cfg.Params == nil {
 		cfg.Params = func(string) [][2]string { return nil }
+	}
+	if cfg.SetParams == nil {
+		cfg.SetParams = func(pairs [][2]string) error { return errors.New(unknownParameter(pairs[0][0])) }
+	}
+	if cfg.Apply == nil {
+		cfg.Apply = func(*shard.Loop) {}
+	}
+	if cfg.RewriteParams == nil {
+		cfg.RewriteParams = func() error { return errors.New(errNoConfigFile) }
 	}
 	if cfg.Rejected == nil {
 		cfg.Rejected = func() int64 { return 0 }

@@ -25,6 +25,7 @@ const (
 	errTimeoutNegative = "ERR timeout is negative"
 	errCursor          = "ERR invalid cursor"
 	errNoCluster       = "ERR This instance has cluster support disabled"
+	errNoConfigFile    = "ERR The server is running without a config file"
 	errFlushMode       = "ERR FUNCTION FLUSH only supports SYNC|ASYNC option"
 
 	errStreamID    = "ERR Invalid stream ID specified as stream command argument"
@@ -113,4 +114,9 @@ func wrongArity(c *command) string {
 // subscriptions must not send.
 func notInSubscriberMode(c *command) string {
 	return "ERR Can't execute '" + c.fullName + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
+}
+
+// unknownParameter is the answer to CONFIG SET of a name that is none.
+func unknownParameter(name string) string {
+	return fmt.Sprintf("ERR Unknown option or number of arguments for CONFIG SET - '%s'", echo([]byte(name)))
 }

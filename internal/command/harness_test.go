@@ -42,16 +42,14 @@ func startServer(t testing.TB, shards int, change ...func(*Config)) *server {
 func startServerWith(t testing.TB, shards int, handle handleFunc, change ...func(*Config)) *server {
 	t.Helper()
 	cfg := Config{
-		Version:    "1.2.3",
-		Params:     testParams,
-		Databases:  16,
-		TCPPort:    6379,
-		MaxClients: 10000,
-		Started:    time.Now(),
-		RunID:      strings.Repeat("0f", 20),
-		Shards:     shards,
-		IO:         "net",
-		Rejected:   func() int64 { return 7 },
+		Version:   "1.2.3",
+		Params:    testParams,
+		Databases: 16,
+		Started:   time.Now(),
+		RunID:     strings.Repeat("0f", 20),
+		Shards:    shards,
+		IO:        "net",
+		Rejected:  func() int64 { return 7 },
 	}
 	for _, f := range change {
 		f(&cfg)
@@ -84,7 +82,7 @@ func startServerWith(t testing.TB, shards int, handle handleFunc, change ...func
 
 // testParams stands for the configuration.
 func testParams(pattern string) [][2]string {
-	all := [][2]string{{"port", "6379"}, {"proto-max-bulk-len", "536870912"}, {"timeout", "0"}}
+	all := [][2]string{{"port", "6379"}, {"maxclients", "10000"}, {"proto-max-bulk-len", "536870912"}, {"timeout", "0"}}
 	var out [][2]string
 	for _, p := range all {
 		prefix, isPrefix := strings.CutSuffix(strings.ToLower(pattern), "*")

@@ -25,7 +25,7 @@ func (r *report) server() {
 	r.line("go_version", runtime.Version())
 	r.int("process_id", int64(os.Getpid()))
 	r.line("run_id", cfg.RunID)
-	r.int("tcp_port", int64(cfg.TCPPort))
+	r.line("tcp_port", r.d.param("port"))
 	r.int("server_time_usec", time.Now().UnixMicro())
 	r.int("uptime_in_seconds", uptime)
 	r.int("uptime_in_days", uptime/(24*3600))
@@ -60,7 +60,7 @@ func (r *report) clients() {
 	st := &r.total.shard
 	r.int("connected_clients", st.Sessions)
 	r.zeros("cluster_connections")
-	r.int("maxclients", int64(r.d.cfg.MaxClients))
+	r.line("maxclients", r.d.param("maxclients"))
 	// CLIENT TRACKING is accepted, but without keys nothing is tracked.
 	r.zeros("blocked_clients", "tracking_clients")
 	r.int("pubsub_clients", st.SubscriberSessions)
