@@ -124,6 +124,7 @@ func (l *Loop) tearDown(s *Session) {
 		s.out = nil
 	}
 	s.held, s.behind = nil, nil
+	l.caughtUp(s)
 	l.charge(s)
 	l.dropInput(s)
 	s.next, s.then = nil, nil

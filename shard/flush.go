@@ -37,6 +37,7 @@ func (l *Loop) flush(s *Session) {
 					s.blocked = true
 					if s.behindSince == 0 {
 						s.behindSince = max(1, l.now)
+						l.stats.BehindSessions++
 					}
 					l.driver.interest(s)
 					l.charge(s)
@@ -57,7 +58,8 @@ func (l *Loop) flush(s *Session) {
 		}
 		s.out = nil
 		l.returnOutbox(o)
-		s.softSince, s.behindSince = 0, 0
+		s.softSince = 0
+		l.caughtUp(s)
 		if s.charged != 0 {
 			l.charge(s)
 		}
@@ -66,6 +68,14 @@ func (l *Loop) flush(s *Session) {
 	l.throttle(s)
 	if s.state == closing && l.dropForClose(s) {
 		l.linger(s)
+	}
+}
+
+// caughtUp is called when s owes its client nothing any more, or has ended.
+func (l *Loop) caughtUp(s *Session) {
+	if s.behindSince != 0 {
+		s.behindSince = 0
+		l.stats.BehindSessions--
 	}
 }
 

@@ -84,6 +84,7 @@ type Loop struct {
 	outboxes    []*outbox
 	inputs      []*input
 	stats       Stats
+	traffic     traffic
 
 	// Scratch, empty between calls.
 	matches []*channelstore.List[*Session]
@@ -108,6 +109,7 @@ func newLoop(g *Group, id int, d driver) *Loop {
 		seen:    map[string]struct{}{},
 		readBuf: make([]byte, readBytes),
 		decoder: resp.Decoder{Limits: g.cfg.Limits},
+		traffic: traffic{weight: 1},
 	}
 	l.Apply(g.cfg.Settings)
 	if g.cfg.NewLocal != nil {

@@ -26,6 +26,9 @@ func (s *Session) Publish(kind channelstore.Kind, channel, payload []byte) int {
 		l.matches = patterns
 	}
 	if exact == nil && len(patterns) == 0 {
+		if l.traffic.skip--; l.traffic.skip < 0 {
+			l.sample(channel, len(payload), 0)
+		}
 		return 0
 	}
 
@@ -47,6 +50,9 @@ func (s *Session) Publish(kind channelstore.Kind, channel, payload []byte) int {
 		head := l.encodePattern(list.Name(), channel, payload, body != nil)
 		l.batch.add(list, head, body, false)
 		patterns[i] = nil
+	}
+	if l.traffic.skip--; l.traffic.skip < 0 {
+		l.sample(channel, len(payload), receivers)
 	}
 	return receivers
 }

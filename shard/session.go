@@ -47,6 +47,7 @@ type Session struct {
 	slow        *SlowPolicy // its own policy; nil: none
 	userSlow    *SlowPolicy // its user's; nil: none
 	dropped     int64       // messages lost
+	dropLogged  int64       // when its losses were last logged; 0: never
 	behindSince int64       // when it began to owe the client something; 0: it does not
 	subs        subscriptions
 	attrs       *Attrs

@@ -155,7 +155,24 @@ func (l *Loop) deliverBehind(sub *channelstore.Subscription[*Session], b *batch,
 		channel := m.channel()
 		policy := l.slowPolicy(s, channel)
 		lost := q.add(m, policy, channel, s.notifyDrops && s.proto == respPush)
-		s.dropped += lost
-		l.stats.Dropped += lost
+		if lost > 0 {
+			s.dropped += lost
+			l.countDropped(channel, lost)
+			l.logDrops(s, policy)
+		}
 	}
+}
+
+// dropLogPeriod is how often a session's losses are logged.
+const dropLogPeriod = int64(10 * time.Second)
+
+// logDrops logs, at times, that s loses messages.
+func (l *Loop) logDrops(s *Session, policy SlowPolicy) {
+	if s.dropLogged != 0 && l.now-s.dropLogged < dropLogPeriod {
+		return
+	}
+	s.dropLogged = max(1, l.now)
+	l.group.cfg.Log.Warn("dropping messages for a slow subscriber",
+		"session", s.id, "addr", s.Addr(), "name", s.Peek().Name, "policy", policy.Kind.String(),
+		"queued_bytes", s.pending(), "dropped", s.dropped)
 }

@@ -18,12 +18,29 @@ type Stats struct {
 	Deliveries             int64 // frames appended to outboxes
 	Dropped                int64 // frames that were not sent, by a slow-subscriber policy
 	Closed                 [closeReasons]int64
+
+	// BehindSessions counts the sessions whose socket does not take what they
+	// are owed, and OwedBytes what those are owed, now.
+	BehindSessions int64
+	OwedBytes      int64
+
+	// FanOut counts published messages by their receivers, and MessageBytes by
+	// the length of their payload; index i takes the numbers of i bits. A busy
+	// loop looks at one message in some (see traffic.go) and counts it as all.
+	// The sums are of the same messages.
+	FanOut, MessageBytes       [SizeBuckets]int64
+	FanOutSum, MessageBytesSum int64
 }
+
+// SizeBuckets is the number of buckets of the distributions in Stats; the last
+// takes everything that is larger.
+const SizeBuckets = 32
 
 // Stats returns the loop's counters as they are now.
 func (l *Loop) Stats() Stats {
 	st := l.stats
 	st.Sessions = int64(len(l.sessions))
+	st.OwedBytes = l.owed
 	return st
 }
 
@@ -46,4 +63,12 @@ func (st *Stats) Add(o Stats) {
 	for i := range st.Closed {
 		st.Closed[i] += o.Closed[i]
 	}
+	st.BehindSessions += o.BehindSessions
+	st.OwedBytes += o.OwedBytes
+	for i := range st.FanOut {
+		st.FanOut[i] += o.FanOut[i]
+		st.MessageBytes[i] += o.MessageBytes[i]
+	}
+	st.FanOutSum += o.FanOutSum
+	st.MessageBytesSum += o.MessageBytesSum
 }
