@@ -15,9 +15,10 @@
 // delivered for at most shutdown-timeout. A second one ends the process at
 // once. SIGHUP and SIGPIPE are ignored.
 //
-// Log lines go to stdout or to logfile, one of them, "Ready to accept connections", when
-// connections are accepted. Whatever prevents the start is one line on
-// stderr. The pid file appears before that line and goes with the process.
+// Log lines go to stdout or to logfile: "Starting" with the process id, "Server
+// initialized" when the ports are open, "Ready to accept connections" when
+// everything is. Whatever prevents the start is one line on stderr. The pid
+// file appears before the ready line and goes with the process.
 //
 // Everything here runs on the main goroutine, except that Shutdown gets a
 // goroutine of its own, so that a second signal is heard while it waits.

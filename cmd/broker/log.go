@@ -9,23 +9,26 @@ import (
 	"broker/internal/config"
 )
 
-// newLogger returns the logger that cfg asks for. Without a logfile it writes
-// to stdout; lines that a logfile does not take go to stderr.
-func newLogger(cfg *config.Config, stdout, stderr io.Writer) (*slog.Logger, error) {
+// newLogger returns the logger that cfg asks for, and its level, which may be
+// set while it is in use. Without a logfile it writes to stdout; lines that a
+// logfile does not take go to stderr.
+func newLogger(cfg *config.Config, stdout, stderr io.Writer) (*slog.Logger, *slog.LevelVar, error) {
 	w := stdout
 	if cfg.LogFile != "" {
 		f := &logFile{path: cfg.LogFile, fallback: stderr}
 		// Whether it can be written is better known now than at the first fault.
 		if err := f.append(nil); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w = f
 	}
-	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	level := new(slog.LevelVar)
+	level.Set(cfg.LogLevel)
+	options := &slog.HandlerOptions{Level: level}
 	if cfg.LogFormat == config.LogJSON {
-		return slog.New(slog.NewJSONHandler(w, options)), nil
+		return slog.New(slog.NewJSONHandler(w, options)), level, nil
 	}
-	return slog.New(slog.NewTextHandler(w, options)), nil
+	return slog.New(slog.NewTextHandler(w, options)), level, nil
 }
 
 // A logFile appends to a file that it opens for each write, as Redis does:

@@ -31,15 +31,15 @@ func TestVersion_IsTheLinkedOneOnStdoutWithStatus0(t *testing.T) {
 	}
 }
 
-// expectFailure checks for status 1, nothing on stdout and one line on
+// expectFailure checks for status 1, no readiness on stdout and one line on
 // stderr that contains want.
 func expectFailure(t *testing.T, got outcome, want string) {
 	t.Helper()
 	if got.code != 1 {
 		t.Errorf("exit status %d, want 1", got.code)
 	}
-	if got.stdout != "" {
-		t.Errorf("stdout %q, want nothing", got.stdout)
+	if strings.Contains(got.stdout, readyMessage) {
+		t.Errorf("stdout %q, want no ready line", got.stdout)
 	}
 	if strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "broker: ") || !strings.Contains(got.stderr, want) {
 		t.Errorf("stderr %q, want one line beginning with broker: and containing %q", got.stderr, want)
@@ -78,6 +78,10 @@ func TestBusyPort_OneLineOnStderrWithStatus1(t *testing.T) {
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	got := runToEnd(t, "--bind", "127.0.0.1", "--port", port)
 	expectFailure(t, got, l.Addr().String())
+	// Redis's own tools look for it where the log is.
+	if want := "Failed listening on port " + port; strings.Count(got.stdout, want) != 1 {
+		t.Errorf("stdout %q, want one line with %s", got.stdout, want)
+	}
 	if !strings.Contains(strings.ToLower(got.stderr), "address already in use") {
 		t.Errorf("stderr %q does not say why", got.stderr)
 	}
@@ -120,6 +124,42 @@ func TestReady_IsOneLineOnStdout(t *testing.T) {
 		regexp.QuoteMeta(testVersion), p.cmd.Process.Pid, regexp.QuoteMeta(addr)))
 	if !want.MatchString(ready[0]) {
 		t.Errorf("ready line %q\nwant      %s", ready[0], want)
+	}
+}
+
+// Tools that start a redis-server wait for these lines in this order.
+func TestStart_LinesThatToolsWaitFor(t *testing.T) {
+	p, _ := startReady(t)
+	want := []string{
+		fmt.Sprintf(` level=INFO msg=Starting broker="version %s, PID: %d"`, testVersion, p.cmd.Process.Pid),
+		` level=INFO msg="Server initialized"`,
+		` level=INFO ` + readyMessage + " ",
+	}
+	for i, w := range want {
+		if i >= len(p.seen) || !strings.Contains(p.seen[i], w) {
+			t.Fatalf("lines %q, want %q in this order", p.seen, want)
+		}
+	}
+}
+
+func TestLogLevel_ChangesAtRunTime(t *testing.T) {
+	p, addr := startReady(t)
+	c := dial(t, "tcp", addr)
+	for _, level := range []string{"warning", "notice"} {
+		c.send(t, "CONFIG", "SET", "loglevel", level)
+		c.expect(t, "+OK\r\n")
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.exit(t)
+	p.line(t, "\x00") // reads the rest
+	changes := 0
+	for _, line := range p.seen {
+		if strings.Contains(line, `msg="Configuration changed" parameters=loglevel`) {
+			changes++
+		}
+	}
+	if changes != 1 {
+		t.Errorf("%d lines about a change, want that of the second only; lines: %q", changes, p.seen)
 	}
 }
 

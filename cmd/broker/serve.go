@@ -37,17 +37,24 @@ func serve(sources config.Sources, stdout, stderr io.Writer, stop <-chan os.Sign
 		return fail(stderr, err)
 	}
 
-	log, err := newLogger(&cfg, stdout, stderr)
+	log, level, err := newLogger(&cfg, stdout, stderr)
 	if err != nil {
 		return fail(stderr, err)
 	}
+	// Tools that start a redis-server look for " PID: " and its number, and for
+	// the messages of the two lines that follow when nothing fails.
+	log.Info("Starting", "broker", fmt.Sprintf("version %s, PID: %d", broker.Version, os.Getpid()))
 	for _, u := range unused {
 		log.Warn("Parameter accepted without effect", "parameter", u.Name, "from", u.Where)
 	}
 	b, err := broker.Start(cfg, log)
 	if err != nil {
+		// Also for whoever reads the log only.
+		log.Error("Start failed", "error", err)
 		return fail(stderr, err)
 	}
+	b.OnChange(func(cfg *config.Config) { level.Set(cfg.LogLevel) })
+	log.Info("Server initialized")
 	if cfg.PIDFile != "" {
 		// Not before the listeners are open: a second broker for the same port
 		// must leave the file of the first alone.
