@@ -97,6 +97,13 @@ func (s *Session) SlowPolicy() (p SlowPolicy, own bool) {
 // "dropped", channel, number. It takes RESP3.
 func (s *Session) NotifyDrops(on bool) { s.notifyDrops = on }
 
+// NotifiesDrops returns what NotifyDrops was last told.
+func (s *Session) NotifiesDrops() bool { return s.notifyDrops }
+
+// OwedBytes returns the number of bytes that the client is owed, shared with
+// others or not.
+func (s *Session) OwedBytes() int64 { return s.pending() }
+
 // Dropped returns how many messages the session has lost.
 func (s *Session) Dropped() int64 { return s.dropped }
 

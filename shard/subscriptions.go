@@ -81,6 +81,33 @@ func (t *subscriptions) remove(sub *channelstore.Subscription[*Session]) {
 	}
 }
 
+// Subscribers calls yield for every session of this loop that is subscribed to
+// a channel, patterns not counted, until it returns false.
+func (l *Loop) Subscribers(channel []byte, yield func(*Session) bool) {
+	list := l.group.store.Find(channelstore.Channels, channel)
+	if list == nil {
+		return
+	}
+	part := list.Part(l.id)
+	for i := range part.Chunks() {
+		for _, sub := range part.Chunk(i) {
+			if !yield(sub.Owner) {
+				return
+			}
+		}
+	}
+}
+
+// EachSubscription calls yield for everything that the session holds, until
+// it returns false.
+func (s *Session) EachSubscription(yield func(kind channelstore.Kind, name string) bool) {
+	for _, sub := range s.subs.list {
+		if !yield(sub.Kind(), sub.Name()) {
+			return
+		}
+	}
+}
+
 // Subscriptions returns how many subscriptions of one kind the session holds.
 func (s *Session) Subscriptions(kind channelstore.Kind) int { return int(s.counts[kind]) }
 

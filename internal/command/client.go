@@ -210,6 +210,7 @@ func clientContainer() *command {
 				},
 				run: func(c *call) { c.clientSwitch(func(a *shard.Attrs) *bool { return &a.NoTouch }) },
 			},
+			clientSlowPolicyCommand(),
 			helpCommand("5.0.0", categoryConnection),
 		},
 	}

@@ -115,6 +115,8 @@ func (c *call) reset() {
 	s.Unmute()
 	endTransaction(s)
 	c.d.stopMonitoring(s)
+	s.SetSlowPolicy(nil)
+	s.NotifyDrops(false)
 	s.DropSubscriptions(func() {
 		s.SetProto(resp.RESP2)
 		a := s.Peek()

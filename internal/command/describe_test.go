@@ -15,7 +15,7 @@ func TestCommandList_Filters(t *testing.T) {
 		{"FILTERBY ACLCAT nope", ""},
 		{"filterby aclcat PubSub", "subscribe unsubscribe psubscribe punsubscribe ssubscribe sunsubscribe publish spublish " +
 			"pubsub|channels pubsub|numpat pubsub|numsub pubsub|shardchannels pubsub|shardnumsub"},
-		{"FILTERBY PATTERN PUB*", "publish pubsub pubsub|channels pubsub|numpat pubsub|numsub pubsub|shardchannels pubsub|shardnumsub pubsub|help"},
+		{"FILTERBY PATTERN PUB*", "publish pubsub pubsub|channels pubsub|numpat pubsub|numsub pubsub|shardchannels pubsub|shardnumsub pubsub|slow pubsub|stats pubsub|subscribers pubsub|help"},
 		{"FILTERBY ACLCAT read", "lolwut dbsize memory|usage exists ttl pttl type keys scan randomkey get mget strlen xrange xlen"},
 		{"FILTERBY ACLCAT write", "flushall flushdb function|flush"},
 		{"FILTERBY ACLCAT scripting", "eval evalsha function|flush function|help"},

@@ -58,7 +58,13 @@ func TestCommandInfo_EqualsRedis(t *testing.T) {
 			compared++
 		}
 	}
-	if want := 2 * (len(newTable().rows) - len(laterThanGolden) - len(notAsGolden)); compared != want {
+	rows := 0
+	for _, c := range newTable().rows {
+		if !c.extension {
+			rows++
+		}
+	}
+	if want := 2 * (rows - len(laterThanGolden) - len(notAsGolden)); compared != want {
 		t.Errorf("%d descriptions compared, want %d", compared, want)
 	}
 }
@@ -100,6 +106,11 @@ func TestHelp_EqualsRedis(t *testing.T) {
 				later = append(later, container.index[sub].help...)
 			}
 		}
+		for _, sub := range container.subs {
+			if sub.extension {
+				later = append(later, sub.help...)
+			}
+		}
 		next := 0
 		for _, line := range lines(t, c.do(container.name, "help")) {
 			if slices.Contains(later, line) {
@@ -113,9 +124,6 @@ func TestHelp_EqualsRedis(t *testing.T) {
 			}
 			next++
 		}
-	}
-	if got, want := c.do("PUBSUB", "HELP"), strings.Replace(golden["pubsub 2"], "Prints", "Print", 1); got != want {
-		t.Errorf("PUBSUB HELP: %q, want %q", got, want)
 	}
 }
 

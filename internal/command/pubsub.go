@@ -4,7 +4,11 @@
 
 package command
 
-import "broker/channelstore"
+import (
+	"slices"
+
+	"broker/channelstore"
+)
 
 const flagsSubscribe = flagPubSub | flagNoScript | flagLoading | flagStale
 
@@ -73,7 +77,7 @@ func kindOf(kind channelstore.Kind) argKind {
 func pubsubContainer() *command {
 	const flags = flagPubSub | flagLoading | flagStale
 	pattern := []arg{{name: "pattern", kind: kindPattern, optional: true}}
-	return &command{
+	pubsub := &command{
 		name: "pubsub", arity: -2,
 		group: "pubsub", since: "2.8.0", complexity: "that of the subcommand",
 		summary: "Tells what is subscribed to.",
@@ -136,4 +140,7 @@ func pubsubContainer() *command {
 			helpCommand("6.2.0", 0),
 		},
 	}
+	help := len(pubsub.subs) - 1
+	pubsub.subs = slices.Insert(pubsub.subs, help, observeCommands()...)
+	return pubsub
 }

@@ -63,8 +63,15 @@ func since(now, base shard.Stats) shard.Stats {
 	now.Wakeups -= base.Wakeups
 	now.Messages -= base.Messages
 	now.Deliveries -= base.Deliveries
+	now.Dropped -= base.Dropped
 	for i := range now.Closed {
 		now.Closed[i] -= base.Closed[i]
 	}
+	for i := range now.FanOut {
+		now.FanOut[i] -= base.FanOut[i]
+		now.MessageBytes[i] -= base.MessageBytes[i]
+	}
+	now.FanOutSum -= base.FanOutSum
+	now.MessageBytesSum -= base.MessageBytesSum
 	return now
 }

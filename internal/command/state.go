@@ -33,6 +33,9 @@ func ensureState(s *shard.Session) *connState {
 	return st
 }
 
+// userName returns the name of the user that the session is logged in as.
+func userName(*shard.Session) string { return defaultUser }
+
 // special reports whether the session's commands need more than to be run.
 func (st *connState) special() bool {
 	return st.tx != nil || st.reply != replyMode{} || st.monitor

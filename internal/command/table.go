@@ -38,6 +38,10 @@ type command struct {
 	// blocks: refused by EXEC, as a command that would wait.
 	blocks bool
 
+	// extension: Redis has no such command. since names the version of Redis
+	// that is followed.
+	extension bool
+
 	// kind is what a command of the subscribe family subscribes to.
 	kind channelstore.Kind
 
