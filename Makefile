@@ -21,10 +21,14 @@ PKGS ?= ./...
 BENCH    ?= .
 FUZZTIME ?= 10s
 
+# The packages whose tests have a full form.
+CHECKERS := ./integration/linear ./integration/ordering ./integration/faults \
+	./integration/hostile ./integration/simulation
+
 LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race lint lint-fast fmt fuzz bench pgo suite suite-valkey
+.PHONY: help build run test test-all race reliability soak lint lint-fast fmt fuzz bench pgo suite suite-valkey
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +47,21 @@ race: ## the same with the race detector and in random order
 	$(GO) vet $(PKGS)
 	$(GO) test -race -shuffle=on -timeout 10m $(PKGS)
 
-test-all: test race fuzz ## test, race and a short run of every fuzz target
+test-all: test race fuzz reliability ## all of the tests: also race, a short run of every fuzz target, the checkers in full
+
+# -p 1: the checkers measure, so they run one after the other.
+FIGURES := $(CURDIR)/integration/reliability/testdata/figures
+
+reliability: ## run the checkers in full and renew the README's table of their figures
+	RELIABILITY=full FIGURES='$(FIGURES)' $(GO) test -p 1 -timeout 30m $(CHECKERS)
+	RELIABILITY=full FIGURES='$(FIGURES)' $(GO) test -race -timeout 30m ./integration/torture
+	$(GO) test ./integration/reliability -update
+
+# How long the soak lasts: make soak SOAK=2h
+SOAK ?= 30m
+
+soak: ## let clients come and go for SOAK at half the peak rate, and watch memory
+	SOAK='$(SOAK)' FIGURES='$(FIGURES)' $(GO) test -v -count 1 -timeout 0 ./integration/soak
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; \
