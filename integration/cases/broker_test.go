@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,7 +38,11 @@ func TestCases(t *testing.T) {
 						t.Run(v.String(), func(t *testing.T) {
 							slots <- struct{}{}
 							defer func() { <-slots }()
-							check(t, v.Start(t, flags...), c)
+							start := v.Start
+							if slices.Contains(c.Needs, "tls") {
+								start = v.StartTLS
+							}
+							check(t, start(t, flags...), c)
 						})
 					})
 				}

@@ -51,7 +51,7 @@ type Step struct {
 
 	Open        bool `json:"open"`
 	WindowBytes int  `json:"rcvbuf"` // with Open: the receive buffer
-	Plain       bool `json:"plain"`  // with Open: no TLS; there is none here
+	Plain       bool `json:"plain"`  // with Open: no TLS, on a TLS port
 
 	Close      any  `json:"close"` // true, or "rst" for a reset
 	ShutdownWr bool `json:"shutdown_wr"`

@@ -86,21 +86,21 @@ func withoutConfigSet(t *testing.T, c Case) Case {
 // check plays a case and then asks whether the server still answers.
 func check(t *testing.T, target *harness.Target, c Case) {
 	t.Helper()
-	r := &run{addr: target.Addr, limit: harness.Patience, slowFactor: slowFactor()}
+	r := &run{addr: target.Addr, tls: target.TLS, limit: harness.Patience, slowFactor: slowFactor()}
 	if err := r.play(c); err != nil {
 		t.Errorf("%s [%s] %s\n   %s\n   %s: %v", c.ID, c.Kind, c.Title, c.Note, target.Name, err)
 	}
-	if err := alive(target.Addr); err != nil {
+	if err := alive(target); err != nil {
 		t.Errorf("%s: %s does not answer any more: %v", c.ID, target.Name, err)
 	}
 }
 
 // alive waits until a new connection is answered. A server that is still busy
 // tearing down the connections of a case may refuse one for its number.
-func alive(addr string) error {
+func alive(target *harness.Target) error {
 	deadline := time.Now().Add(harness.Patience)
 	for {
-		c, err := harness.Dial(addr)
+		c, err := harness.DialTLS(target.Addr, 0, target.TLS)
 		if err != nil {
 			return err
 		}

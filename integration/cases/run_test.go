@@ -2,6 +2,7 @@ package cases
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ const quietGap = 120 * time.Millisecond
 // A run plays one case against one server.
 type run struct {
 	addr string
+	tls  *tls.Config // nil for plain text
 	// limit is the time for one step; slowFactor multiplies the limits that a
 	// case names itself.
 	limit      time.Duration
@@ -96,7 +98,7 @@ func (r *run) ask(question, answer Step, deadline time.Time) error {
 		if err == nil || !time.Now().Before(deadline) {
 			return err
 		}
-		c, e := r.conn(answer.Conn, 0)
+		c, e := r.conn(answer.Conn)
 		if e != nil || c.Ended() != nil {
 			return err
 		}
@@ -121,11 +123,15 @@ func (r *run) text(s Step, text *string) ([]byte, error) {
 	return b, err
 }
 
-func (r *run) conn(name string, windowBytes int) (*harness.Conn, error) {
+func (r *run) conn(name string) (*harness.Conn, error) {
 	if c := r.conns[name]; c != nil {
 		return c, nil
 	}
-	c, err := harness.DialWindow(r.addr, windowBytes)
+	return r.open(name, 0, r.tls)
+}
+
+func (r *run) open(name string, windowBytes int, tls *tls.Config) (*harness.Conn, error) {
+	c, err := harness.DialTLS(r.addr, windowBytes, tls)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +150,14 @@ func (r *run) step(s Step) error {
 			c.Close()
 			delete(r.conns, s.Conn)
 		}
-		_, err := r.conn(s.Conn, s.WindowBytes)
+		secure := r.tls
+		if s.Plain {
+			secure = nil
+		}
+		_, err := r.open(s.Conn, s.WindowBytes, secure)
 		return err
 	}
-	c, err := r.conn(s.Conn, 0)
+	c, err := r.conn(s.Conn)
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,6 @@ var notYet = map[string]reason{
 	"A069":   {"AUTH", ""},
 	"A070":   {"AUTH", ""},
 	"A082":   {"CONFIG SET and the idle timeout", ""},
-	"A084":   {"TLS", "tls-port"},
-	"A085":   {"TLS", "tls-port"},
-	"A086":   {"TLS", "tls-port"},
-	"A087":   {"TLS", "tls-port"},
 }
 
 // A reason says why a case cannot run.
@@ -50,4 +46,4 @@ var withFlags = map[string][]string{
 }
 
 // needsMet are the needs of a case that every broker meets.
-var needsMet = map[string]bool{"redis>=7.2": true, "better-than-redis": true}
+var needsMet = map[string]bool{"redis>=7.2": true, "better-than-redis": true, "tls": true}

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"os/exec"
@@ -25,6 +26,23 @@ func (v Variant) Start(tb testing.TB, flags ...string) *Target {
 // StartAt is Start at an address that was in use before, "127.0.0.1:port".
 func (v Variant) StartAt(tb testing.TB, addr string, flags ...string) *Target {
 	tb.Helper()
+	return v.start(tb, addr, nil, flags)
+}
+
+// StartTLS is Start with a TLS port in place of the plain one. Clients are
+// asked for no certificate.
+func (v Variant) StartTLS(tb testing.TB, flags ...string) *Target {
+	tb.Helper()
+	cert, key, client := Certificate(tb)
+	return v.start(tb, "", client, append([]string{
+		"--tls-cert-file", cert, "--tls-key-file", key, "--tls-auth-clients", "no",
+	}, flags...))
+}
+
+// start starts the variant with a plain port, or where client is not nil with
+// a TLS port for clients of this configuration.
+func (v Variant) start(tb testing.TB, addr string, client *tls.Config, flags []string) *Target {
+	tb.Helper()
 	args := append([]string{
 		"--bind", "127.0.0.1", "--shards", strconv.Itoa(v.Shards), "--io", v.IO,
 	}, flags...)
@@ -42,11 +60,14 @@ func (v Variant) StartAt(tb testing.TB, addr string, flags ...string) *Target {
 			tb.Fatal(err)
 		}
 	}
+	if client != nil {
+		cfg.Port, cfg.TLSPort = 0, cfg.Port
+	}
 	b, err := broker.Start(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		tb.Fatalf("%v: %v", v, err)
 	}
-	t := &Target{Name: "broker " + v.String(), Addr: b.Addrs()[0].String()}
+	t := &Target{Name: "broker " + v.String(), Addr: b.Addrs()[0].String(), TLS: client}
 	t.stop = func() {
 		// Some tests leave clients that never read: to wait for those is no use.
 		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)

@@ -24,6 +24,11 @@ const readChunkBytes = 256 << 10
 // A Conn is a raw connection to a server: bytes out, bytes in.
 type Conn struct {
 	tcp *net.TCPConn
+	// stream is what the bytes go through: tcp, or TLS over it.
+	stream interface {
+		net.Conn
+		CloseWrite() error
+	}
 	in  []byte // received
 	off int    // in[:off] is taken already
 	end error  // why nothing more comes: io.EOF, a reset; nil while open
@@ -51,7 +56,8 @@ func DialWindow(addr string, windowBytes int) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Conn{tcp: nc.(*net.TCPConn)}, nil
+	tcp := nc.(*net.TCPConn)
+	return &Conn{tcp: tcp, stream: tcp}, nil
 }
 
 // LocalAddr returns our end of the connection, as CLIENT LIST prints it in
@@ -69,15 +75,15 @@ func (c *Conn) Abort() {
 
 // CloseWrite ends our sending direction; the server sees an end of stream and
 // can still answer.
-func (c *Conn) CloseWrite() error { return c.tcp.CloseWrite() }
+func (c *Conn) CloseWrite() error { return c.stream.CloseWrite() }
 
 // Send writes b whole, waiting up to Patience for the server to take it.
 func (c *Conn) Send(b []byte) error { return c.SendBy(b, time.Now().Add(Patience)) }
 
 // SendBy is Send with the caller's own deadline.
 func (c *Conn) SendBy(b []byte, deadline time.Time) error {
-	c.tcp.SetWriteDeadline(deadline)
-	_, err := c.tcp.Write(b)
+	c.stream.SetWriteDeadline(deadline)
+	_, err := c.stream.Write(b)
 	if err != nil {
 		return fmt.Errorf("send %d bytes: %w", len(b), err)
 	}
@@ -116,8 +122,8 @@ func (c *Conn) Pump(deadline time.Time) bool {
 		c.in = append(make([]byte, 0, 2*len(rest)+readChunkBytes), rest...)
 		c.off = 0
 	}
-	c.tcp.SetReadDeadline(deadline)
-	n, err := c.tcp.Read(c.in[len(c.in):cap(c.in)])
+	c.stream.SetReadDeadline(deadline)
+	n, err := c.stream.Read(c.in[len(c.in):cap(c.in)])
 	c.in = c.in[:len(c.in)+n]
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		c.end = err

@@ -130,7 +130,7 @@ func TestConn_NextAcrossReads(t *testing.T) {
 // answerPings reads commands and answers PING in the given form until the
 // stream ends; before the answers it sends what it is told to.
 func answerPings(s net.Conn, before []string, form func(string) string) {
-	c := &Conn{tcp: s.(*net.TCPConn)}
+	c := &Conn{tcp: s.(*net.TCPConn), stream: s.(*net.TCPConn)}
 	for {
 		v, err := c.Next()
 		if err != nil {

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ type Target struct {
 	Name string
 	// Addr is "127.0.0.1:port".
 	Addr string
+	// TLS is how to speak to Addr, nil for plain text.
+	TLS *tls.Config
 
 	once sync.Once
 	stop func()
@@ -35,7 +38,7 @@ func (t *Target) Stop() { t.once.Do(t.stop) }
 // Dial connects to the target; the connection is closed when the test ends.
 func (t *Target) Dial(tb testing.TB) *Conn {
 	tb.Helper()
-	c, err := Dial(t.Addr)
+	c, err := DialTLS(t.Addr, 0, t.TLS)
 	if err != nil {
 		tb.Fatalf("%s: %v", t.Name, err)
 	}
