@@ -517,7 +517,7 @@ func TestTLS_ShutdownDrains(t *testing.T) {
 		s, p := dialTLS(t, b, h.clientConfig(nil)), dialTLS(t, b, h.clientConfig(nil))
 		s.do("SUBSCRIBE news", "*3", "$9", "subscribe", "$4", "news", ":1")
 		payload := strings.Repeat("x", 60_000)
-		const n = 400 // 24 MB: more than the buffers of a connection
+		const n = 250 // 15 MB: more than the buffers of a connection
 		for range n {
 			p.do("PUBLISH news "+payload, ":1")
 		}
