@@ -28,10 +28,10 @@ CHECKERS := ./integration/linear ./integration/ordering ./integration/faults \
 LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race reliability soak lint lint-fast fmt fuzz bench pgo suite suite-valkey
+.PHONY: help build run test test-all race reliability soak lint lint-fast fmt fuzz bench pgo suite suite-valkey clients clients-install
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ./broker
 	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o broker ./cmd/broker
@@ -46,6 +46,15 @@ test: ## vet and test everything
 race: ## the same with the race detector and in random order
 	$(GO) vet $(PKGS)
 	$(GO) test -race -shuffle=on -timeout 10m $(PKGS)
+
+# What the client programs need besides Debian's packages, which .ci/run lists.
+clients-install: ## get the Go modules and npm packages of the client programs
+	$(GO) -C integration/clients/programs/go mod download
+	npm ci --prefix integration/clients/programs/node --no-audit --no-fund
+
+clients: ## run the programs of the client libraries
+	$(GO) -C integration/clients/programs/go vet ./...
+	$(GO) test -count=1 -timeout 5m ./integration/clients
 
 test-all: test race fuzz reliability ## all of the tests: also race, a short run of every fuzz target, the checkers in full
 

@@ -45,26 +45,26 @@ func binary(tb testing.TB) string {
 }
 
 // A server is one kind of target that can be started, and started again at the
-// address that it had.
+// address that it had; "" means any.
 type server struct {
 	name  string
-	start func(tb testing.TB, addr string) *harness.Target
+	start func(tb testing.TB, addr string, flags ...string) *harness.Target
 }
+
+var (
+	redisServer  = server{"redis-server", harness.StartRedisAt}
+	brokerBinary = server{"binary", func(tb testing.TB, addr string, flags ...string) *harness.Target {
+		return harness.StartBinaryAt(tb, binary(tb), addr, flags...)
+	}}
+)
 
 // onEach runs the test against redis-server and against the broker.
 func onEach(t *testing.T, test func(*testing.T, server)) {
-	servers := []server{{"redis-server", func(tb testing.TB, addr string) *harness.Target {
-		return harness.StartRedisAt(tb, addr)
-	}}}
+	servers := []server{redisServer}
 	for _, v := range harness.Variants(2) {
-		servers = append(servers, server{v.String(), func(tb testing.TB, addr string) *harness.Target {
-			return v.StartAt(tb, addr)
-		}})
+		servers = append(servers, server{v.String(), v.StartAt})
 	}
-	servers = append(servers, server{"binary", func(tb testing.TB, addr string) *harness.Target {
-		return harness.StartBinaryAt(tb, binary(tb), addr)
-	}})
-	for _, s := range servers {
+	for _, s := range append(servers, brokerBinary) {
 		t.Run(s.name, func(t *testing.T) { test(t, s) })
 	}
 }

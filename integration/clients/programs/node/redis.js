@@ -1,0 +1,55 @@
+// Runs the course with node-redis, of the version that the first argument names
+// as package.json does. It does not show the acks.
+
+'use strict'
+
+const { server, emit, payload, run } = require('./course')
+const { createClient } = require(process.argv[2])
+
+async function connect () {
+  const client = createClient({
+    RESP: server.proto,
+    username: server.username,
+    password: server.password,
+    socket: server.ca
+      ? { host: server.host, port: server.port, tls: true, ca: server.ca }
+      : { host: server.host, port: server.port }
+  })
+  // It connects again after these.
+  client.on('error', (err) => process.stderr.write(`${err}\n`))
+  await client.connect()
+  return client
+}
+
+async function main () {
+  const client = await connect()
+  const sub = await connect()
+  const buffers = true // payloads as Buffers, not as text
+
+  const onMessage = (p, channel) => emit('message', channel, payload(p))
+  const onPatternMessage = (p, channel) => emit('pmessage', 'n*', channel, payload(p))
+  const onShardMessage = (p, channel) => emit('smessage', channel, payload(p))
+
+  await run({
+    info: () => client.sendCommand(['CLIENT', 'INFO']),
+    subscribe: (channels) => sub.subscribe(channels, onMessage, buffers),
+    psubscribe: (pattern) => sub.pSubscribe(pattern, onPatternMessage, buffers),
+    ssubscribe: (channel) => sub.sSubscribe(channel, onShardMessage, buffers),
+    unsubscribe: (channel) => sub.unsubscribe(channel, onMessage, buffers),
+    punsubscribe: (pattern) => sub.pUnsubscribe(pattern, onPatternMessage, buffers),
+    sunsubscribe: (channel) => sub.sUnsubscribe(channel, onShardMessage, buffers),
+    ping: () => sub.ping(),
+    publish: (channel, p) => client.publish(channel, p),
+    spublish: (channel, p) => client.sPublish(channel, p),
+    // What is called in one turn goes out in one pipeline.
+    publishAll: (channel, payloads) => Promise.all(payloads.map((p) => client.publish(channel, p))),
+    kill: () => client.clientKill({ filter: 'TYPE', type: 'pubsub' }),
+    subscriptions: async (channel) => {
+      const counts = await client.pubSubNumSub(channel)
+      return [Number(counts[channel]), await client.pubSubNumPat()]
+    },
+    close: () => Promise.all([client.close(), sub.close()])
+  })
+}
+
+main()
