@@ -179,7 +179,25 @@ func settings(cfg *config.Config) shard.Settings {
 		IdleTimeout:      cfg.Timeout,
 		AuthTimeout:      cfg.AuthTimeout,
 		ClientMemory:     cfg.MaxMemoryClients.Of(availableMemory()),
+		Slow:             slowPolicies(cfg),
 	}
+}
+
+// slowPolicies returns what the loops are to do with subscribers that do not
+// keep up.
+func slowPolicies(cfg *config.Config) *shard.SlowPolicies {
+	p := &shard.SlowPolicies{Default: slowPolicy(cfg.SlowPolicy, cfg.SlowLimitBytes)}
+	for _, c := range cfg.SlowChannelPolicies {
+		p.Channels = append(p.Channels, shard.ChannelPolicy{
+			Pattern: c.Name, SlowPolicy: slowPolicy(c.Policy, c.LimitBytes),
+		})
+	}
+	return p
+}
+
+func slowPolicy(kind config.SlowPolicy, limitBytes int64) shard.SlowPolicy {
+	k, _ := shard.ParseSlowKind(string(kind)) // config has checked it
+	return shard.SlowPolicy{Kind: k, LimitBytes: limitBytes}
 }
 
 func outputLimit(l config.OutputLimit) shard.OutputLimit {

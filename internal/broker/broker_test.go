@@ -250,3 +250,24 @@ func TestBroker_ConfigGetTellsThePortInUse(t *testing.T) {
 	port := strconv.Itoa(b.tcpPort())
 	c.do("CONFIG GET port", "*2", "$4", "port", "$"+strconv.Itoa(len(port)), port)
 }
+
+// The parameters reach the loops, at the start and by CONFIG SET.
+func TestBroker_SlowPolicy(t *testing.T) {
+	drivers(t, func(t *testing.T, io config.Driver) {
+		b := start(t, func(c *config.Config) { c.IO, c.SlowPolicy = io, config.SlowDropNewest })
+		c := dial(t, b.Addrs()[0])
+		describe := func(policy, limit string) {
+			t.Helper()
+			c.do("CLIENT SLOWPOLICY", "*10", "$6", "policy", "$"+strconv.Itoa(len(policy)), policy, "$5", "limit", ":"+limit,
+				"$3", "own", ":0", "$6", "notify", ":0", "$7", "dropped", ":0")
+		}
+		describe("drop-newest", "1048576")
+		c.do(`CONFIG SET slow-subscriber-policy conflate slow-subscriber-limit 5kb slow-subscriber-channel-policy "a* drop-oldest 10"`, "+OK")
+		describe("conflate", "5120")
+		for _, p := range b.current.Load().settings.Slow.Channels {
+			if p.Pattern != "a*" || p.Kind != shard.SlowDropOldest || p.LimitBytes != 10 {
+				t.Errorf("channel policy %+v", p)
+			}
+		}
+	})
+}

@@ -127,6 +127,15 @@ type Config struct {
 	// OutputLimits is what a session may leave unread, by class.
 	OutputLimits OutputLimits
 
+	// SlowPolicy is what becomes of messages for a subscriber that does not
+	// keep up, and SlowLimitBytes the undelivered bytes from which a dropping
+	// one drops. SlowChannelPolicies come before it, and between the two
+	// SlowUserPolicies. At most 256 each.
+	SlowPolicy          SlowPolicy
+	SlowLimitBytes      int64
+	SlowChannelPolicies []NamedSlowPolicy
+	SlowUserPolicies    []NamedSlowPolicy
+
 	// QueryLimitBytes is the most a session may have received of commands
 	// that are not complete yet; beyond it the session is closed. At least
 	// 1 MiB.

@@ -48,8 +48,9 @@ func TestLoad_WithoutArgumentsGivesRedisDefaults(t *testing.T) {
 		LogFormat:       LogText,
 		ProtectedMode:   true,
 
-		MaxSubscriptions:        1_000_000,
-		MaxPatternBytes:         4096,
+		MaxSubscriptions: 1_000_000,
+		MaxPatternBytes:  4096,
+		SlowPolicy:       SlowDisconnect, SlowLimitBytes: 1 << 20,
 		AuthTimeout:             10 * time.Second,
 		ACLPubSubDefault:        ResetChannels,
 		ACLLogMaxLen:            128,

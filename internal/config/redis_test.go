@@ -90,7 +90,8 @@ func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 	server := redisServer(t)
 	ours := map[string]bool{ // parameters whose names, words or defaults are our own
 		"shards": true, "io": true, "unixsocket": true, "log-format": true,
-		"max-subscriptions-per-client": true, "max-pattern-length": true, "auth-timeout": true,
+		"max-subscriptions-per-client": true, "max-pattern-length": true,
+		"slow-subscriber-policy": true, "slow-subscriber-limit": true, "slow-subscriber-channel-policy": true, "slow-subscriber-user-policy": true, "auth-timeout": true,
 	}
 	cases := map[string][]string{
 		"defaults": {"--bind", "127.0.0.1", "-::1", "--shutdown-timeout", "3"},
