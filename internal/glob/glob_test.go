@@ -3,6 +3,7 @@ package glob
 import (
 	"encoding/hex"
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -262,6 +263,42 @@ func TestMatch_DoesNotAllocate(t *testing.T) {
 	}
 }
 
+// What a piece costs is bounded whichever way it is looked for, so both ways
+// are compared with the reference.
+func TestPiece_FoundWithBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	elements := []string{"a", "b", "?", "[ab]", "[^a]", "[a-c]", "[c-a]", `\a`, "[", "[]", `[\]]`, "[a-", `[^`, "[\x80-\xff]"}
+	for range 20_000 {
+		var text strings.Builder
+		for range 1 + r.IntN(5) {
+			text.WriteString(elements[r.IntN(len(elements))])
+		}
+		for range r.IntN(3) * 40 { // more than one word of bits
+			text.WriteString("[ab]")
+		}
+		p := nextPiece(text.String())
+		if p.text != text.String() {
+			continue
+		}
+		var name strings.Builder
+		for range r.IntN(200) {
+			name.WriteByte("aaaabbbc]-^\\\x80\xff"[r.IntN(14)])
+		}
+		spent := maxTries
+		plain, bits := p.index(name.String(), new(int)), p.index(name.String(), &spent)
+		want := -1
+		for at := 0; at+p.length <= name.Len(); at++ {
+			if p.matchAt(name.String()[at:]) {
+				want = at
+				break
+			}
+		}
+		if plain != want || bits != want || p.indexParallel(name.String()) != want {
+			t.Fatalf("%q in %q: at %d, %d with bits, %d with bits alone, want %d", p.text, name.String(), plain, bits, p.indexParallel(name.String()), want)
+		}
+	}
+}
+
 func BenchmarkMatch(b *testing.B) {
 	for _, bm := range []struct{ name, pattern, subject string }{
 		{"prefix", "news.sport.*", "news.sport.football.1"},
@@ -270,6 +307,9 @@ func BenchmarkMatch(b *testing.B) {
 		{"worst=4KiBx64KiB", strings.Repeat("*a", 2000) + "b", strings.Repeat("a", 64<<10)},
 		{"worst=classes", "*" + strings.Repeat("[ab]", 1000) + "c*", strings.Repeat("a", 64<<10)},
 		{"worst=classesOnly", "*" + strings.Repeat("[ab]", 1000) + "[cd]*", strings.Repeat("a", 64<<10)},
+		{"worst=oneClass", "*[" + strings.Repeat("a", 4000) + "]*", strings.Repeat("b", 64<<10)},
+		{"worst=manyClasses", strings.Repeat("*[ab][cd]", 450) + "*", strings.Repeat("a", 64<<10)},
+		{"worst=questions", "*" + strings.Repeat("?[a]", 1000) + "b*", strings.Repeat("a", 64<<10)},
 		{"inner", "*sport*", "news.football.sport.1"},
 		{"innerMiss", "*spork*", "news.football.sport.1"},
 		{"worst=fewStars", "*" + strings.Repeat("a", 4000) + "b", strings.Repeat("a", 64<<10)},
