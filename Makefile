@@ -23,7 +23,7 @@ FUZZTIME ?= 10s
 
 # The packages whose tests have a full form.
 CHECKERS := ./integration/linear ./integration/ordering ./integration/faults \
-	./integration/hostile ./integration/simulation
+	./integration/hostile ./shard
 
 LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
 

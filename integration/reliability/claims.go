@@ -11,7 +11,7 @@ var claims = []claim{
 	{"order-tcp", "Order, loss and duplication over TCP: each subscriber sees every message once, in its publisher's order, and all see one order"},
 	{"order-memory", "The same over connections in memory"},
 	{"linear", "SUBSCRIBE, UNSUBSCRIBE and PUBLISH are linearizable, the receivers of each message included; the checker finds three seeded faults"},
-	{"simulation", "Deterministic simulation of shards, inboxes and store against a sequential model"},
+	{"simulation", "Deterministic simulation of shards, inboxes and store against a sequential model, which finds five seeded faults"},
 	{"torture", "Subscribing, publishing, killing, and changing users and certificates at once, under the race detector"},
 	{"soak", "Soak with churn"},
 	{"drain", "SIGTERM under load: what PUBLISH has counted arrives"},
