@@ -1,12 +1,17 @@
 // Command broker is a pub/sub broker that speaks the Redis protocol.
 //
 //	broker [FILE] [--name value ...]
+//	broker SUBCOMMAND [argument ...]
 //	broker --help
 //	broker --version
 //
+// Called as redis-server it takes that program's command line, called as
+// redis-cli it is the subcommand of that name.
+//
 // Package main holds what belongs to a process and nothing else: arguments
 // and environment in, signals, log and pid file, the exit status. What the broker
-// does is in internal/broker, what it can be told in internal/config.
+// does is in internal/broker, what it can be told in internal/config, the
+// subcommands in internal/cli.
 //
 // Exit status: 0 after --help, --version or an orderly shutdown; 1 when the
 // broker could not start, was told to stop twice, or could not be shut down.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"broker/internal/broker"
+	"broker/internal/cli"
 	"broker/internal/config"
 )
 
@@ -18,6 +21,10 @@ const (
 )
 
 func main() {
+	choice := cli.Choose(os.Args)
+	if choice.Tool != nil {
+		os.Exit(runTool(choice))
+	}
 	// As Redis: losing the terminal or the reader of the log is no reason to
 	// stop serving. Go would end the process on a SIGPIPE from stdout.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
@@ -29,10 +36,28 @@ func main() {
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 
 	os.Exit(serve(config.Sources{
-		Args:  os.Args[1:],
+		Args:  choice.Args,
 		Env:   os.Environ(),
 		Stdin: os.Stdin,
-	}, os.Stdout, os.Stderr, stop))
+	}, choice.AsRedis, os.Stdout, os.Stderr, stop))
+}
+
+// runTool runs a subcommand. The first signal asks it to end, a second one
+// ends the process.
+func runTool(choice cli.Choice) int {
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	context.AfterFunc(ctx, release)
+	return choice.Tool.Run(ctx, &cli.Process{
+		Args:          choice.Args,
+		Env:           os.Environ(),
+		Stdin:         os.Stdin,
+		Stdout:        os.Stdout,
+		Stderr:        os.Stderr,
+		Version:       broker.Version,
+		CompatVersion: broker.CompatVersion,
+		Validate:      broker.Check,
+	})
 }
 
 // fail prints err as one line for the person who started the program.

@@ -12,12 +12,13 @@ import (
 	"syscall"
 	"testing"
 
+	"broker/internal/cli"
 	"broker/internal/config"
 )
 
 func TestHelp_OnStdoutWithStatus0(t *testing.T) {
 	for _, arg := range []string{"-h", "--help"} {
-		if got, want := runToEnd(t, arg), (outcome{0, config.Help(), ""}); got != want {
+		if got, want := runToEnd(t, arg), (outcome{0, config.Help() + "\n" + cli.Help(), ""}); got != want {
 			t.Errorf("broker %s: %+v, want %+v", arg, got, want)
 		}
 	}
@@ -58,7 +59,7 @@ func TestBadArguments_OneLineOnStderrWithStatus1(t *testing.T) {
 		{[]string{"--client-output-buffer-limit", "pubsub", "1"}, "Wrong number of arguments in buffer limit configuration."},
 		{[]string{"--client-query-buffer-limit", "lots"}, "argument must be a memory value"},
 		{[]string{"--port", "0"}, "not listen anywhere"},
-		{[]string{"ping"}, "cannot read configuration file ping: no such file or directory"},
+		{[]string{"pong"}, "cannot read configuration file pong: no such file or directory"},
 		{[]string{"-p"}, `unexpected argument "-p"`},
 		{[]string{"--appendonly", "yes"}, `--appendonly "yes": not supported`},
 		{[]string{"--logfile", "no/such/log"}, "no/such/log: no such file or directory"},

@@ -8,10 +8,12 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"broker/internal/broker"
+	"broker/internal/cli"
 	"broker/internal/config"
 )
 
@@ -23,12 +25,17 @@ const shutdownGrace = time.Second
 var errShutdownHangs = errors.New("shutdown did not end in time")
 
 // serve runs the broker that the sources describe until a signal comes in on
-// stop, and returns the exit status.
-func serve(sources config.Sources, stdout, stderr io.Writer, stop <-chan os.Signal) int {
+// stop, and returns the exit status. asRedis says that it was called as
+// redis-server, whose --version programs parse.
+func serve(sources config.Sources, asRedis bool, stdout, stderr io.Writer, stop <-chan os.Signal) int {
 	cfg, unused, err := sources.Load()
 	switch {
 	case errors.Is(err, config.ErrHelp):
-		fmt.Fprint(stdout, config.Help())
+		fmt.Fprint(stdout, config.Help()+"\n"+cli.Help())
+		return exitOK
+	case errors.Is(err, config.ErrVersion) && asRedis:
+		fmt.Fprintf(stdout, "Redis server v=%s sha=00000000:0 malloc=go bits=%d build=broker-%s\n",
+			broker.CompatVersion, strconv.IntSize, broker.Version)
 		return exitOK
 	case errors.Is(err, config.ErrVersion):
 		fmt.Fprintf(stdout, "broker %s\n", broker.Version)

@@ -38,15 +38,17 @@ var house = []room{
 	{dir: "rcu", dataPlane: true},
 	{dir: "resp", dataPlane: true, imports: []string{moduleRedcon}},
 	{dir: "channelstore", dataPlane: true, imports: []string{"rcu", "internal/glob", moduleXsync}},
-	{dir: "shard", dataPlane: true, imports: []string{"rcu", "resp", "channelstore", moduleXsync, moduleSys}},
+	{dir: "shard", dataPlane: true, imports: []string{"internal/glob", "rcu", "resp", "channelstore", moduleXsync, moduleSys}},
 
+	{dir: "internal/acl", imports: []string{"internal/glob", "rcu"}},
 	{dir: "internal/config", imports: []string{"internal/glob"}},
-	{dir: "internal/command", imports: []string{"internal/glob", "rcu", "resp", "channelstore", "shard", "internal/config"}},
+	{dir: "internal/command", imports: []string{"internal/glob", "rcu", "resp", "channelstore", "shard", "internal/acl", "internal/config"}},
 	{dir: "internal/broker", imports: []string{
 		"internal/glob", "rcu", "resp", "channelstore", "shard",
-		"internal/config", "internal/command", moduleSys,
+		"internal/acl", "internal/config", "internal/command", moduleSys,
 	}},
-	{dir: "cmd/broker", imports: []string{"internal/config", "internal/broker"}},
+	{dir: "internal/cli", imports: []string{"resp", "internal/config"}},
+	{dir: "cmd/broker", imports: []string{"internal/config", "internal/broker", "internal/cli"}},
 
 	{dir: "bench", imports: []string{"rcu", "resp", "channelstore", "shard", moduleSys}},
 	{dir: "integration", imports: []string{anything}},
