@@ -94,6 +94,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		Executable:    executable,
 		ConfigFile:    cfg.File,
 	})
+	b.OnChange(func(cfg *config.Config) { commands.Configure(runtime(cfg)) })
 	b.group, err = shard.NewGroup(shard.Config{
 		Shards:   cfg.ShardCount(),
 		Driver:   string(cfg.IO),
@@ -180,6 +181,14 @@ func settings(cfg *config.Config) shard.Settings {
 		AuthTimeout:      cfg.AuthTimeout,
 		ClientMemory:     cfg.MaxMemoryClients.Of(availableMemory()),
 		Slow:             slowPolicies(cfg),
+	}
+}
+
+// runtime returns what the command layer takes from cfg and can be told anew.
+func runtime(cfg *config.Config) command.Runtime {
+	return command.Runtime{
+		MaxSubscriptions: cfg.MaxSubscriptions,
+		MaxPatternBytes:  cfg.MaxPatternBytes,
 	}
 }
 

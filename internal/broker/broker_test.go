@@ -271,3 +271,12 @@ func TestBroker_SlowPolicy(t *testing.T) {
 		}
 	})
 }
+
+func TestBroker_SubscriptionLimits(t *testing.T) {
+	b := start(t, func(c *config.Config) { c.MaxSubscriptions = 1 })
+	c := dial(t, b.Addrs()[0])
+	c.do("SUBSCRIBE a b", "-ERR max number of subscriptions per client reached")
+	c.do("CONFIG SET max-subscriptions-per-client 2 max-pattern-length 3", "+OK")
+	c.do("PSUBSCRIBE long", "-ERR pattern is longer than max-pattern-length")
+	c.do("SUBSCRIBE a b", "*3", "$9", "subscribe", "$1", "a", ":1", "*3", "$9", "subscribe", "$1", "b", ":2")
+}

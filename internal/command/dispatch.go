@@ -69,6 +69,7 @@ type Dispatcher struct {
 	cfg   Config
 	table *table
 
+	runtime      atomic.Pointer[Runtime] // see Configure; immutable
 	alerts       atomic.Uint32 // see alert; written under mu
 	monitorCount atomic.Int64  // sessions that monitor
 
@@ -105,7 +106,9 @@ func New(cfg Config) *Dispatcher {
 	if cfg.Rejected == nil {
 		cfg.Rejected = func() int64 { return 0 }
 	}
-	return &Dispatcher{cfg: cfg, table: newTable()}
+	d := &Dispatcher{cfg: cfg, table: newTable()}
+	d.Configure(Runtime{})
+	return d
 }
 
 // A local is the part of the command layer that belongs to one loop.

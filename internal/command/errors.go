@@ -52,6 +52,10 @@ const (
 	errNoSuchClient   = "ERR No such client"
 	errUnblockReason  = "ERR CLIENT UNBLOCK reason should be TIMEOUT or ERROR"
 
+	// These two have no counterpart in Redis, which has no such limits.
+	errTooManySubscriptions = "ERR max number of subscriptions per client reached"
+	errLongPattern          = "ERR pattern is longer than max-pattern-length"
+
 	// errTooManyNames has no counterpart in Redis, which lets one command ask
 	// for any number of descriptions.
 	errTooManyNames = "ERR too many arguments, at most 4096 are accepted here"

@@ -20,7 +20,7 @@ func pubsubCommands() []*command {
 			group:  "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names, independent of how many subscribers they have",
 			args:       []arg{{name: of, kind: kindOf(kind), multiple: true}},
-			run:        func(c *call) { c.session.Subscribe(kind, c.args[1:]) },
+			run:        func(c *call) { c.subscribe(kind) },
 		}
 	}
 	unsubscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
@@ -65,6 +65,28 @@ func pubsubCommands() []*command {
 			"O(N) for N subscribers of the shard channel"),
 		pubsubContainer(),
 	}
+}
+
+// subscribe refuses what would go over a limit before anything is subscribed
+// to. A name that is held already, or stands twice, counts as a new one.
+func (c *call) subscribe(kind channelstore.Kind) {
+	s, names, limits := c.session, c.args[1:], c.d.runtime.Load()
+	if limits.MaxSubscriptions > 0 {
+		held := s.Subscriptions(channelstore.Channels) + s.Subscriptions(channelstore.ShardChannels) + s.Subscriptions(channelstore.Patterns)
+		if held+len(names) > limits.MaxSubscriptions {
+			c.fail(errTooManySubscriptions)
+			return
+		}
+	}
+	if kind == channelstore.Patterns && limits.MaxPatternBytes > 0 {
+		for _, name := range names {
+			if len(name) > limits.MaxPatternBytes {
+				c.fail(errLongPattern)
+				return
+			}
+		}
+	}
+	s.Subscribe(kind, names)
 }
 
 func kindOf(kind channelstore.Kind) argKind {

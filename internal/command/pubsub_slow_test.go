@@ -164,3 +164,19 @@ func TestClientSlowPolicy(t *testing.T) {
 		t.Errorf("after RESET: %s", got)
 	}
 }
+
+func TestSubscribe_Limits(t *testing.T) {
+	srv := startServer(t, 1)
+	srv.d.Configure(Runtime{MaxSubscriptions: 3, MaxPatternBytes: 5})
+	c := srv.dial()
+	c.expect("*3\r\n$9\r\nsubscribe\r\n$1\r\na\r\n:1\r\n*3\r\n$9\r\nsubscribe\r\n$1\r\nb\r\n:2\r\n", "SUBSCRIBE a b")
+	const most = "-ERR max number of subscriptions per client reached\r\n"
+	c.expect(most, "SUBSCRIBE c d")
+	c.expect("-ERR pattern is longer than max-pattern-length\r\n", "PSUBSCRIBE 12345*")
+	c.expect("*3\r\n$10\r\npsubscribe\r\n$5\r\n1234*\r\n:3\r\n", "PSUBSCRIBE 1234*")
+	c.expect(most+most+most, "SUBSCRIBE e", "SSUBSCRIBE e", "PSUBSCRIBE e")
+	c.expect("*3\r\n$11\r\nunsubscribe\r\n$1\r\na\r\n:2\r\n", "UNSUBSCRIBE a")
+	c.expect("*3\r\n$10\r\nssubscribe\r\n$1\r\ne\r\n:1\r\n", "SSUBSCRIBE e")
+	srv.d.Configure(Runtime{})
+	c.expect("*3\r\n$9\r\nsubscribe\r\n$1\r\nf\r\n:3\r\n", "SUBSCRIBE f")
+}
