@@ -164,6 +164,45 @@ func TestTLS_WhoIsLetIn(t *testing.T) {
 	}
 }
 
+// TestTLS_RefusalIsNoReset refuses a client that has sent commands behind its
+// handshake, as TLS 1.3 lets it: it is to see the alert and the end, not a
+// reset, which on some systems would come before the alert.
+func TestTLS_RefusalIsNoReset(t *testing.T) {
+	h := newTLSHouse(t)
+	b := start(t, func(c *config.Config) { h.configure(c); c.TLSAuthClients = config.TLSAuthYes })
+	c := dial(t, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: b.tlsPort()})
+	held := &holdingConn{Conn: c.Conn}
+	secure := tls.Client(held, h.clientConfig(nil))
+	if err := secure.Handshake(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(secure, strings.Repeat("PING\r\n", 5000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Conn.Write(held.held); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(c.Conn); err != nil || len(got) == 0 {
+		t.Errorf("the connection ended with %v after %d bytes", err, len(got))
+	}
+}
+
+// holdingConn sends the first write and keeps the others.
+type holdingConn struct {
+	net.Conn
+	sent bool
+	held []byte
+}
+
+func (c *holdingConn) Write(b []byte) (int, error) {
+	if c.sent {
+		c.held = append(c.held, b...)
+		return len(b), nil
+	}
+	c.sent = true
+	return c.Conn.Write(b)
+}
+
 // ask connects, sends PING and returns what went wrong.
 func ask(t *testing.T, b *Broker, cfg *tls.Config) error {
 	t.Helper()
@@ -263,7 +302,8 @@ func TestTLS_ReloadLosesNothing(t *testing.T) {
 }
 
 // TestTLS_NoResumptionAcrossAReload has a client come back with the ticket of
-// an earlier session after its authority is not trusted any more.
+// an earlier session after a reload, and after its authority is not trusted
+// any more.
 func TestTLS_NoResumptionAcrossAReload(t *testing.T) {
 	h := newTLSHouse(t)
 	b := start(t, func(c *config.Config) { h.configure(c); c.TLSAuthClients = config.TLSAuthYes })
@@ -292,6 +332,12 @@ func TestTLS_NoResumptionAcrossAReload(t *testing.T) {
 		}
 		before := h.config()
 		before.TLSAuthClients = config.TLSAuthYes
+		if err := b.reloadTLS(&before); err != nil {
+			t.Fatal(err)
+		}
+		if did, err := resumed(); did || err != nil {
+			t.Errorf("%s: after a reload: resumed %v, %v", tls.VersionName(version), did, err)
+		}
 		changed := before
 		changed.TLSCACertFile = filepath.Join(t.TempDir(), "other.pem")
 		writeFile(t, changed.TLSCACertFile, certificatePEM(newAuthority(t, "other").cert))
