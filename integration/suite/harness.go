@@ -23,27 +23,35 @@ type outcome struct {
 	// Faults that belong to no test: a server that did not start, an error
 	// between two tests, a harness that did not come to its end.
 	faults  []string
+	ignored []string // what the harness said about each group that it left out
 	elapsed time.Duration
 }
 
-// runUnit lets the harness run unit/name without the tests of skip, or when
-// only is not empty that test alone. It blocks until the harness and all the
+// runUnit lets the harness run the unit without the tests that the list skips,
+// or when only is not empty that test alone. It blocks until the harness and all the
 // servers it started are gone, for limit at most.
-func (s suite) runUnit(ctx context.Context, w *workdir, name string, skip []string, only string, limit time.Duration) (*outcome, error) {
+func (s suite) runUnit(ctx context.Context, w *workdir, u *unit, only string, limit time.Duration) (*outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	skipFile := filepath.Join(w.path, "skip")
-	if err := os.WriteFile(skipFile, []byte(strings.Join(skip, "\n")), 0o644); err != nil {
+	var skip string
+	if only == "" {
+		skip = strings.Join(u.skipped, "\n")
+	}
+	if err := os.WriteFile(skipFile, []byte(skip), 0o644); err != nil {
 		return nil, err
 	}
 	args := []string{
-		"tests/test_helper.tcl", "--single", "unit/" + name, "--clients", "1", "--durable",
+		"tests/test_helper.tcl", "--single", "unit/" + u.name, "--clients", "1", "--durable",
 		"--baseport", strconv.Itoa(w.port), "--portcount", strconv.Itoa(portsPerJob - 100),
 		"--skipfile", skipFile,
 		"--timeout", strconv.Itoa(int(stall.Seconds())),
 	}
 	if only != "" {
 		args = append(args, "--only", only)
+	}
+	for _, tag := range u.deny {
+		args = append(args, "--tags", "-"+tag)
 	}
 	cmd := exec.CommandContext(ctx, "tclsh", args...)
 	cmd.Dir = w.path
@@ -110,10 +118,12 @@ func parseOutput(text string) *outcome {
 				}
 				o.failed[name] = append(o.failed[name], strings.Join(lines[1:], "\n"))
 			} else {
-				o.faults = append(o.faults, strings.Join(lines, "\n"))
+				o.fault(lines)
 			}
+		case "ignore":
+			o.ignored = append(o.ignored, first)
 		case "exception", "TIMEOUT":
-			o.faults = append(o.faults, strings.Join(lines, "\n"))
+			o.fault(lines)
 		}
 		kind, lines = "", nil
 	}
@@ -136,6 +146,16 @@ func parseOutput(text string) *outcome {
 		o.faults = append(o.faults, "the harness did not come to its end:\n"+lastLines(text, 15))
 	}
 	return o
+}
+
+// fault notes what went wrong outside of a test. Of a server that did not start
+// the harness first prints the whole configuration, which is left out.
+func (o *outcome) fault(lines []string) {
+	text := strings.Join(lines, "\n")
+	if _, after, ok := strings.Cut(text, "\nERROR:"); ok {
+		text = lines[0] + ":\n" + after
+	}
+	o.faults = append(o.faults, text)
 }
 
 // lastLines returns the last n lines of text.

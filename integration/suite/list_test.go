@@ -24,8 +24,10 @@ skip changed: since 9.9 it says so
 	texts
 
 unit two/deep
-skip keyspace
+deny slow
+block keyspace: no file: x
 	keys
+	more
 `)
 	if err != nil {
 		t.Fatal(err)
@@ -39,6 +41,13 @@ skip keyspace
 	}
 	if want := map[string]string{"keys": "keyspace", "texts": "changed"}; !maps.Equal(u.skip, want) {
 		t.Errorf("skip %q, want %q", u.skip, want)
+	}
+	deep := l.units[1]
+	if len(deep.blocks) != 1 || deep.blocks[0].fault != "no file: x" || !slices.Equal(deep.blocks[0].tests, []string{"keys", "more"}) {
+		t.Errorf("blocks %+v", deep.blocks)
+	}
+	if deep.skip["more"] != "keyspace" || len(deep.skipped) > 0 || !slices.Equal(deep.deny, []string{"slow"}) {
+		t.Errorf("unit %+v", deep)
 	}
 	if want := []string{"keys", "texts"}; !slices.Equal(u.skipped, want) {
 		t.Errorf("skipped %q, want %q", u.skipped, want)
@@ -59,6 +68,9 @@ func TestParseList_RefusesWhatIsAmbiguous(t *testing.T) {
 		"reason without text":      "reason because\n",
 		"pass without unit":        "pass\n",
 		"skip without unit":        "skip keyspace\n",
+		"block without fault":      "unit a\nblock keyspace\n",
+		"blocked and skipped":      "unit a\nblock keyspace: x\n\tb\nskip keyspace\n\tb\n",
+		"tag without unit":         "deny slow\n",
 		"unknown word":             "unit a\npending\n",
 		"spaces for a tab":         "unit a\npass\n  b\n",
 	} {

@@ -132,7 +132,7 @@ func (s suite) run(ctx context.Context, l *list, opt options, progress io.Writer
 	var mu sync.Mutex // guards outcomes, rechecked and progress
 	for i, u := range l.units {
 		jobs = append(jobs, func(w *workdir) error {
-			o, err := s.runUnit(ctx, w, u.name, u.skipped, "", opt.limit)
+			o, err := s.runUnit(ctx, w, u, "", opt.limit)
 			if err != nil {
 				return err
 			}
@@ -149,7 +149,7 @@ func (s suite) run(ctx context.Context, l *list, opt options, progress io.Writer
 		for i, u := range l.units {
 			for _, name := range u.skipped {
 				jobs = append(jobs, func(w *workdir) error {
-					o, err := s.runUnit(ctx, w, u.name, nil, name, recheckLimit)
+					o, err := s.runUnit(ctx, w, u, name, recheckLimit)
 					if err != nil {
 						return err
 					}

@@ -32,20 +32,30 @@ while read -r name || [ -n "$name" ]; do echo "[skip]: $name"; done < skip
 echo "The End"
 `)
 	s := suite{server: "valkey-server", binDir: "X_BIN"}
-	o, err := s.runUnit(t.Context(), w, "one", []string{"a b", "c"}, "just this", time.Minute)
+	u := &unit{name: "one", skipped: []string{"a b", "c"}, deny: []string{"slow"}}
+	args := func(o *outcome) string {
+		for args := range o.passed {
+			return args
+		}
+		return ""
+	}
+	o, err := s.runUnit(t.Context(), w, u, "", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var args string
-	for args = range o.passed {
+	if o.skipped["a b"] != 1 || o.skipped["c"] != 1 || len(o.faults) > 0 || strings.Contains(args(o), "--only") {
+		t.Errorf("outcome %+v", o)
 	}
-	for _, want := range []string{"--single unit/one", "--baseport 30000 --portcount 900", "--only just this"} {
-		if !strings.Contains(args, want) {
-			t.Errorf("no %q in %q", want, args)
+	if o, err = s.runUnit(t.Context(), w, u, "just this", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--single unit/one", "--baseport 30000 --portcount 900", "--only just this", "--tags -slow"} {
+		if !strings.Contains(args(o), want) {
+			t.Errorf("no %q in %q", want, args(o))
 		}
 	}
-	if o.skipped["a b"] != 1 || o.skipped["c"] != 1 || len(o.faults) > 0 {
-		t.Errorf("outcome %+v", o)
+	if len(o.skipped) > 0 {
+		t.Errorf("skipped %v although only one test was asked for", o.skipped)
 	}
 }
 
@@ -57,7 +67,7 @@ func TestRunUnit_LeavesNoProcessBehind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fakeHarness(t, script)
-			o, err := suite{}.runUnit(t.Context(), w, "one", nil, "", 2*time.Second)
+			o, err := suite{}.runUnit(t.Context(), w, &unit{name: "one"}, "", 2*time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,6 +137,7 @@ func TestNewWorkdir(t *testing.T) {
 	for path, text := range map[string]string{
 		filepath.Join(source, "tests/assets/default.conf"): "port 1\nsave 900 1\nsaved yes\n",
 		filepath.Join(bin, "redis-cli"):                    "",
+		filepath.Join(bin, "broker"):                       "the broker",
 		filepath.Join(bin, "redis-benchmark"):              "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -138,7 +149,7 @@ func TestNewWorkdir(t *testing.T) {
 	}
 	t.Setenv("PATH", bin)
 	s := suite{server: "valkey-server", dropDirectives: []string{"save "}}
-	w, err := s.newWorkdir(t.TempDir(), source, "/it's/here", 2)
+	w, err := s.newWorkdir(t.TempDir(), source, filepath.Join(bin, "broker"), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,8 +163,8 @@ func TestNewWorkdir(t *testing.T) {
 	if got, want := read("tests/assets/default.conf"), "port 1\nsaved yes\n"; got != want {
 		t.Errorf("configuration %q, want %q", got, want)
 	}
-	if got, want := read("src/valkey-server"), `exec '/it'\''s/here' "$@"`; !strings.Contains(got, want) {
-		t.Errorf("launcher %q lacks %q", got, want)
+	if got, want := read("src/valkey-server"), "the broker"; got != want {
+		t.Errorf("server is %q, want %q", got, want)
 	}
 	read("src/valkey-cli")
 	if w.port != firstPort+2*portsPerJob {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A verdict is an outcome held against the list.
@@ -24,7 +25,21 @@ type problem struct {
 // judge compares what happened in a unit with the list.
 func judge(u *unit, o *outcome) *verdict {
 	v := &verdict{unit: u.name}
+	for _, b := range u.blocks {
+		if !slices.ContainsFunc(slices.Concat(o.faults, o.ignored), b.explains) {
+			v.problems = append(v.problems, problem{what: "no fault with this text: " + b.fault})
+		}
+		for _, name := range b.tests {
+			v.skipped++
+			if o.passed[name]+o.skipped[name]+len(o.failed[name]) > 0 {
+				v.problems = append(v.problems, problem{test: name, what: "is not reached according to the list, but was run"})
+			}
+		}
+	}
 	for _, fault := range o.faults {
+		if slices.ContainsFunc(u.blocks, func(b block) bool { return b.explains(fault) }) {
+			continue
+		}
 		v.problems = append(v.problems, problem{what: "fault outside of a test", detail: fault})
 	}
 	for _, name := range o.order {
@@ -63,6 +78,10 @@ func judge(u *unit, o *outcome) *verdict {
 	}
 	return v
 }
+
+// explains reports whether the fault is the one that keeps the block's tests
+// from being run.
+func (b block) explains(fault string) bool { return strings.Contains(fault, b.fault) }
 
 // judgeSkipped returns the problem of a skipped test that was run alone: that
 // it passes. Such a test belongs among those that must.

@@ -71,6 +71,32 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudge_Block(t *testing.T) {
+	l, err := parseList("reason keyspace: needs keys\nunit one\npass\n\ta\nblock keyspace: 'set'\n\tb\n\tc\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for output, want := range map[string][]string{
+		"[ok]: a (1 ms)\n[err]: unknown command 'set'\nwhile executing\nThe End\n":              nil,
+		"[ok]: a (1 ms)\n[ignore]: Tag: 'set' denied\nThe End\n":                                nil,
+		"[ok]: a (1 ms)\nThe End\n":                                                             {": no fault with this text: 'set'"},
+		"[ok]: a (1 ms)\n[err]: unknown command 'set'\n[ok]: b (1 ms)\nThe End\n":               {"b: is not reached according to the list, but was run"},
+		"[ok]: a (1 ms)\n[err]: unknown command 'set'\n[err]: unknown command 'get'\nThe End\n": {": fault outside of a test"},
+		"[ok]: a (1 ms)\n[err]: no\nCONFIGURATION:'set'\nx\nERROR:port\nThe End\n":              {": no fault with this text: 'set'", ": fault outside of a test"},
+		"[ok]: a (1 ms)\n[err]: no\nCONFIGURATION:port 1\nx\nERROR:'set' is refused\nThe End\n": nil,
+		"[ok]: a (1 ms)\n[exception]: Executing test client: unknown 'set'\nThe End\n":          nil,
+	} {
+		v := judge(l.units[0], parseOutput(output))
+		var problems []string
+		for _, p := range v.problems {
+			problems = append(problems, p.test+": "+p.what)
+		}
+		if v.passed+v.failed < 1 || v.skipped != 2 || !slices.Equal(problems, want) {
+			t.Errorf("%q: skipped %d, problems %q, want %q", output, v.skipped, problems, want)
+		}
+	}
+}
+
 func TestParseOutput_KeepsDetailsWithTheirTest(t *testing.T) {
 	o := parseOutput("[err]: a (b) in tests/unit/one.tcl\nExpected 'x'\n    while executing\n[ok]: takes (3 ms) long (4 ms)\nThe End\n")
 	if got, want := o.failed["a (b)"], []string{"Expected 'x'\n    while executing"}; !slices.Equal(got, want) {
