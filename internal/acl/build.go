@@ -75,7 +75,7 @@ func (s *selector) builder(c *catalogue) *selectorBuilder {
 		b.keys.set(k.pattern, k.access)
 	}
 	for _, pattern := range s.channels {
-		b.channels.set(pattern, struct{}{})
+		b.channels.set(pattern.text, struct{}{})
 	}
 	return b
 }
@@ -96,11 +96,14 @@ func (b *builder) build() *Rules {
 
 func (b *selectorBuilder) build() selector {
 	s := selector{
-		allKeys: b.allKeys, allChannels: b.allChannels, channels: b.channels.keys(),
+		allKeys: b.allKeys, allChannels: b.allChannels,
 		commands: b.commands, firstArgs: b.firstArgs, future: b.future, rules: b.rules,
 	}
 	for _, pattern := range b.keys.keys() {
 		s.keys = append(s.keys, keyPattern{b.keys.get(pattern), pattern})
+	}
+	for _, pattern := range b.channels.keys() {
+		s.channels = append(s.channels, newChannelPattern(pattern))
 	}
 	return s
 }

@@ -114,7 +114,7 @@ func (s *selector) appendChannels(words []string) []string {
 		return append(words, "&*")
 	}
 	for _, pattern := range s.channels {
-		words = append(words, "&"+pattern)
+		words = append(words, "&"+pattern.text)
 	}
 	return words
 }

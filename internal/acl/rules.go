@@ -1,7 +1,7 @@
 package acl
 
 import (
-	"slices"
+	"strings"
 
 	"broker/internal/glob"
 )
@@ -29,7 +29,7 @@ type selector struct {
 	allKeys     bool
 	keys        []keyPattern
 	allChannels bool
-	channels    []string // patterns, without '&'
+	channels    []channelPattern
 
 	commands  []uint64 // a bit for each command's number
 	firstArgs map[int][]string
@@ -37,6 +37,21 @@ type selector struct {
 	// are still to come. It decides how they are shown.
 	future bool
 	rules  []commandRule // behind +@all or -@all, as they are shown
+}
+
+// A channelPattern is a pattern without '&', and the literals that every name
+// it matches begins and ends with, which tell most others apart at once.
+type channelPattern struct {
+	text, prefix, suffix string
+}
+
+func newChannelPattern(text string) channelPattern {
+	prefix, suffix, _ := glob.Literals(text)
+	return channelPattern{text, prefix, suffix}
+}
+
+func (p *channelPattern) matches(name string) bool {
+	return strings.HasPrefix(name, p.prefix) && strings.HasSuffix(name, p.suffix) && glob.Match(p.text, name)
 }
 
 type keyPattern struct {
@@ -82,11 +97,8 @@ func (s *selector) allowsChannel(name string, isPattern bool) bool {
 	if s.allChannels {
 		return true
 	}
-	if isPattern {
-		return slices.Contains(s.channels, name)
-	}
-	for _, pattern := range s.channels {
-		if glob.Match(pattern, name) {
+	for i := range s.channels {
+		if p := &s.channels[i]; isPattern && p.text == name || !isPattern && p.matches(name) {
 			return true
 		}
 	}
@@ -200,7 +212,7 @@ func (r *Rules) coversAllOf(before *Rules) bool {
 			return true
 		}
 		for _, pattern := range r.selectors[i].channels {
-			have[pattern] = struct{}{}
+			have[pattern.text] = struct{}{}
 		}
 	}
 	for i := range before.selectors {
@@ -208,7 +220,7 @@ func (r *Rules) coversAllOf(before *Rules) bool {
 			return false
 		}
 		for _, pattern := range before.selectors[i].channels {
-			if _, ok := have[pattern]; !ok {
+			if _, ok := have[pattern.text]; !ok {
 				return false
 			}
 		}

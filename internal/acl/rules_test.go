@@ -123,10 +123,10 @@ func TestCheck_FirstArguments(t *testing.T) {
 // A builder must not write to the rules it began with.
 func TestSetUser_LeavesOldRulesAlone(t *testing.T) {
 	s := newTestStore()
-	u := set(t, s, "u", "+select|0", "+select|1", "&a", "~k", ">p", "(+ping &b)")
+	u := set(t, s, "u", "+select|0", "+select|1", "&a", "~k", ">p", "(+config &b)")
 	old := u.Rules()
 	text := old.String()
-	set(t, s, "u", "+select|2", "-select", "+ping", "&c", "%R~k", "<p", "clearselectors", "(+echo)", "-ping")
+	set(t, s, "u", "-select", "+select|2", "+ping", "&c", "%R~k", "<p", "+echo", "clearselectors", "(+ping)")
 	set(t, s, "u", "+select|3")
 	if got := old.String(); got != text {
 		t.Errorf("the old rules read %q now, before %q", got, text)
@@ -136,6 +136,9 @@ func TestSetUser_LeavesOldRulesAlone(t *testing.T) {
 	}
 	if d := old.Check(cmdSelect, bytesOf([]string{"select", "3"}), Channels{}); d.Reason == Allowed {
 		t.Error("the old rules allow SELECT 3")
+	}
+	if d := old.Check(cmdEcho, nil, Channels{}); d.Reason == Allowed {
+		t.Error("the old rules allow ECHO")
 	}
 }
 
@@ -300,6 +303,10 @@ func TestChange_Revokes(t *testing.T) {
 	s := newTestStore()
 	if c, _ := s.SetUser("u", []string{"&a"}); c.Revokes() {
 		t.Error("creating a user revokes something")
+	}
+	set(t, s, "none")
+	if cs, err := s.DeleteUsers([]string{"none"}); err != nil || len(cs) != 1 || !cs[0].Revokes() {
+		t.Errorf("deleting a user without channels: %v %v", cs, err)
 	}
 	if cs, err := s.DeleteUsers([]string{"u"}); err != nil || len(cs) != 1 || !cs[0].Revokes() {
 		t.Errorf("deleting a user: %v %v", cs, err)
