@@ -7,7 +7,7 @@ import (
 )
 
 // An index finds a name's entry. Load may be called by any goroutine and takes
-// no lock; Store and Delete by the holder of the control mutex.
+// no lock; the tables are changed by the holder of the control mutex.
 //
 // A table that has to grow or shrink copies all its names at once, while
 // whoever changes the index waits, so the names are spread over several.
@@ -51,15 +51,8 @@ func (x *index[T]) Load(name string) (*entry[T], bool) {
 	return t.Load(k)
 }
 
-func (x *index[T]) Store(name string, e *entry[T]) {
-	k, t := x.at(name)
-	t.Store(k, e)
-}
-
-func (x *index[T]) Delete(name string) {
-	k, t := x.at(name)
-	t.Delete(k)
-}
+// Delete takes a name out. k is what at returned for it.
+func (x *index[T]) Delete(k key) { x.tables[k.hash>>(64-stripeBits)].Delete(k) }
 
 func (x *index[T]) Size() int {
 	n := 0

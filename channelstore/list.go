@@ -73,6 +73,13 @@ func (n *List[T]) copyFrom(l *List[T], e *entry[T]) {
 	}
 }
 
+// begin makes l, the zero List, the empty first list of e, with room for one
+// shard's subscriptions in tail.
+func (l *List[T]) begin(e *entry[T], shard int, tail []*Subscription[T]) {
+	l.entry = e
+	l.parts = append(l.one[:0], Part[T]{Shard: shard, subs: vector[*Subscription[T]]{tail: tail}})
+}
+
 // join adds sub to a list that is not installed yet.
 func (l *List[T]) join(sub *Subscription[T]) {
 	i := 0

@@ -51,6 +51,7 @@ type Store[T any] struct {
 type entry[T any] struct {
 	// Immutable.
 	name    string
+	hash    uint64 // of name, in its index
 	kind    Kind
 	pattern *pattern[T] // nil for channels and plain patterns
 

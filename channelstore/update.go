@@ -129,19 +129,39 @@ func (st *Store[T]) applyWaiting() {
 
 // join adds one subscription to its name's draft. The caller holds mu.
 func (st *Store[T]) join(kind Kind, shard int, owner T, name []byte) *Subscription[T] {
-	e, ok := st.index[kind].Load(view(name))
-	if !ok {
-		e = &entry[T]{name: strings.Clone(view(name)), kind: kind}
+	x := st.index[kind]
+	k, t := x.at(view(name))
+	e, ok := t.Load(k)
+	var sub *Subscription[T]
+	if ok {
+		sub = &Subscription[T]{}
+	} else {
+		f := &first[T]{}
+		sub = &f.sub
+		k.name = strings.Clone(k.name)
+		e = &entry[T]{name: k.name, hash: k.hash, kind: kind}
 		if kind == Patterns {
 			e.pattern = newPattern(e)
 		}
+		f.list.begin(e, shard, f.tail[:0])
+		e.draft = &f.list
+		st.touched = append(st.touched, e)
 		// Readers may find it at once; until the install it has no list.
-		st.index[kind].Store(e.name, e)
+		t.Store(k, e)
 	}
-	sub := &Subscription[T]{Owner: owner, entry: e, shard: int32(shard)}
+	sub.Owner, sub.entry, sub.shard = owner, e, int32(shard)
 	st.draftOf(e).join(sub)
 	st.total[kind].Add(1)
 	return sub
+}
+
+// A first is the first subscription of a name and the list that shows it, in
+// one allocation: most names never have a second one. The entry is not part of
+// it, because it may outlive the subscription and would keep the owner alive.
+type first[T any] struct {
+	sub  Subscription[T]
+	list List[T]
+	tail [1]*Subscription[T]
 }
 
 // leave removes one subscription from its name's draft. It returns false and
@@ -194,7 +214,7 @@ func (st *Store[T]) installTouched() {
 		e.list.Install(nil)
 		*e.draft = List[T]{}
 		st.spare, e.draft = e.draft, nil
-		st.index[e.kind].Delete(e.name)
+		st.index[e.kind].Delete(key{e.hash, e.name})
 		if before {
 			st.countName(e, -1)
 			if e.pattern != nil {

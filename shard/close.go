@@ -108,8 +108,7 @@ func (l *Loop) tearDown(s *Session) {
 		s.counts = [3]int32{}
 	}
 	if len(s.subs.list) > 0 {
-		l.reaping = append(l.reaping, s.subs.list)
-		s.subs = subscriptions{}
+		l.reaping = append(l.reaping, s.subs.takeList())
 		l.reap() // before the client can see the end
 	}
 	l.driver.remove(s)

@@ -20,7 +20,8 @@ const indexFrom = 16
 // subscriptions is the set of a session's subscriptions of all kinds.
 type subscriptions struct {
 	list  []*channelstore.Subscription[*Session]
-	index map[subscriptionKey]int // position in list; nil for short lists
+	one   [1]*channelstore.Subscription[*Session] // room for list while it is short
+	index map[subscriptionKey]int                 // position in list; nil for short lists
 }
 
 type subscriptionKey struct {
@@ -44,7 +45,13 @@ func (t *subscriptions) find(kind channelstore.Kind, name []byte) *channelstore.
 }
 
 func (t *subscriptions) add(sub *channelstore.Subscription[*Session]) {
+	if t.list == nil {
+		t.list = t.one[:0]
+	}
 	t.list = append(t.list, sub)
+	if len(t.list) == 2 {
+		t.one[0] = nil
+	}
 	if t.index != nil {
 		t.index[subscriptionKey{sub.Kind(), sub.Name()}] = len(t.list) - 1
 	} else if len(t.list) > indexFrom {
@@ -53,6 +60,16 @@ func (t *subscriptions) add(sub *channelstore.Subscription[*Session]) {
 			t.index[subscriptionKey{sub.Kind(), sub.Name()}] = i
 		}
 	}
+}
+
+// takeList returns the list and empties the set.
+func (t *subscriptions) takeList() []*channelstore.Subscription[*Session] {
+	list := t.list
+	if len(list) == 1 {
+		list = slices.Clone(list) // it may stand in one
+	}
+	*t = subscriptions{}
+	return list
 }
 
 func (t *subscriptions) remove(sub *channelstore.Subscription[*Session]) {
