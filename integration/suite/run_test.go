@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -137,7 +139,7 @@ func TestNewWorkdir(t *testing.T) {
 	for path, text := range map[string]string{
 		filepath.Join(source, "tests/assets/default.conf"): "port 1\nsave 900 1\nsaved yes\n",
 		filepath.Join(bin, "redis-cli"):                    "",
-		filepath.Join(bin, "broker"):                       "the broker",
+		filepath.Join(bin, "it's"):                         "#!/bin/sh\necho broker $$ \"${1##*/}:$2\"\n",
 		filepath.Join(bin, "redis-benchmark"):              "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -147,9 +149,9 @@ func TestNewWorkdir(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", bin)
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	s := suite{server: "valkey-server", dropDirectives: []string{"save "}}
-	w, err := s.newWorkdir(t.TempDir(), source, filepath.Join(bin, "broker"), 2)
+	w, err := s.newWorkdir(t.TempDir(), source, filepath.Join(bin, "it's"), 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +165,14 @@ func TestNewWorkdir(t *testing.T) {
 	if got, want := read("tests/assets/default.conf"), "port 1\nsaved yes\n"; got != want {
 		t.Errorf("configuration %q, want %q", got, want)
 	}
-	if got, want := read("src/valkey-server"), "the broker"; got != want {
-		t.Errorf("server is %q, want %q", got, want)
+	server := exec.Command(filepath.Join(w.path, "src/valkey-server"), source+"/tests/assets/default.conf", "--a b")
+	out, err := server.CombinedOutput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := server.Process.Pid
+	if got, want := string(out), fmt.Sprintf(" PID: %d\nbroker %d default.conf:--a b\n", pid, pid); got != want {
+		t.Errorf("server said %q, want %q", got, want)
 	}
 	read("src/valkey-cli")
 	if w.port != firstPort+2*portsPerJob {
