@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -34,7 +35,9 @@ type conns struct {
 	// Guarded by mu: what the goroutines have to report.
 	ready []netEvent
 
-	taken []netEvent // owned by the loop: what poll took, recycled
+	// Owned by the loop.
+	taken  []netEvent // what poll took, recycled
+	handed bool       // a reader or a writer was given something to do since yield
 }
 
 type netEvent struct {
@@ -119,6 +122,18 @@ func (d *conns) poll(events []event) []event {
 	return events
 }
 
+// yield lets the readers and writers run that were given something to do. A
+// loop with a thread of its own would otherwise keep its processor from them,
+// in a busy poll or on its way into a wait of which the scheduler learns late:
+// with two shards busy on two cores, the median of a PING over TLS is 310 to
+// 390 µs with it and 450 µs without.
+func (d *conns) yield() {
+	if d.handed {
+		d.handed = false
+		runtime.Gosched()
+	}
+}
+
 // report queues an event and wakes the loop. Any goroutine may call it.
 func (d *conns) report(s *Session, writable bool) {
 	d.mu.Lock()
@@ -195,6 +210,7 @@ func (d *conns) read(s *Session, buf []byte) (int, error) {
 	case again:
 		d.report(s, false)
 	case n > 0 && !rest && err == nil:
+		d.handed = true
 		nc.more <- struct{}{} // one for each chunk, which the reader takes: never full
 	}
 	switch {
@@ -225,6 +241,7 @@ func (d *conns) write(s *Session, b []byte) (int, error) {
 	}
 	nc.mu.Unlock()
 	if start {
+		d.handed = true
 		d.group.helpers.Go(func() { d.writeLoop(s) })
 	}
 	if full {

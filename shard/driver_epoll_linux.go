@@ -61,6 +61,7 @@ func newEpollDriver(g *Group) (driver, error) {
 func (d *epollDriver) ownThread() bool { return true }
 
 func (d *epollDriver) poll(events []event) []event {
+	d.conns.yield()
 	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(d.epfd),
 		uintptr(unsafe.Pointer(&d.ready[0])), maxEvents, 0, 0, 0)
 	if errno == 0 {
@@ -73,6 +74,7 @@ func (d *epollDriver) wait(events []event, timeout time.Duration) []event {
 	if d.conns.pending.Load() { // reported before the loop said that it sleeps
 		return d.poll(events)
 	}
+	d.conns.yield()
 	ms := -1
 	if timeout >= 0 {
 		ms = int((timeout + time.Millisecond - 1) / time.Millisecond)
