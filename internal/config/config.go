@@ -45,6 +45,18 @@ const (
 	AccessLocal Access = "local"
 )
 
+// A Supervisor is who is told of the start and the end.
+type Supervisor string
+
+const (
+	// SupervisorNone is nobody.
+	SupervisorNone Supervisor = "no"
+	// SupervisorSystemd is systemd or who speaks its protocol.
+	SupervisorSystemd Supervisor = "systemd"
+	// SupervisorAuto is whoever has left a socket for it in the environment.
+	SupervisorAuto Supervisor = "auto"
+)
+
 // A LogFormat is the way log lines are written.
 type LogFormat string
 
@@ -226,6 +238,20 @@ type Config struct {
 
 	// TLSSessionCaching lets clients resume a session with a ticket.
 	TLSSessionCaching bool
+
+	// Admin is the address of the HTTP listener for metrics and health checks,
+	// as it was written; see [Config.AdminAddr]. Empty: none. At start only.
+	Admin string
+
+	// AdminAuth asks for a user and a password there. At start only.
+	AdminAuth bool
+
+	// AdminPprof adds Go's profiles there. At start only.
+	AdminPprof bool
+
+	// Supervised says whether a service manager is told of the start and the
+	// end. At start only.
+	Supervised Supervisor
 
 	// LogLevel is the lowest level that is logged.
 	LogLevel slog.Level

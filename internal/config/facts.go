@@ -139,7 +139,6 @@ func facts() []parameter {
 		fact("maxmemory", "0", "memory is what clients take, see maxmemory-clients"),
 		idle("maxmemory-policy", "noeviction"),
 		atStart(fact("daemonize", "no", "let a service manager or a container run it in the background")),
-		atStart(fact("supervised", "no", "service managers are not told of the start")),
 		atStart(fact("syslog-enabled", "no", "the log goes to standard output or to logfile")),
 		atStart(fact("replicaof", "", noReplica)),
 		atStart(hidden(fact("slaveof", "", noReplica))),

@@ -61,6 +61,7 @@ func TestLoad_WithoutArgumentsGivesRedisDefaults(t *testing.T) {
 		LatencyPercentiles:      []float64{50, 99, 99.9},
 		TLSAuthClients:          TLSAuthYes,
 		TLSSessionCaching:       true,
+		Supervised:              "no",
 	}
 	if got := mustLoad(t); !reflect.DeepEqual(got, want) {
 		t.Errorf("Load() = %+v\nwant     %+v", got, want)
