@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxHandshakes bounds the handshakes in progress. A client may make the
-	// broker hold 64 KiB for each (256 KiB where it may present a certificate).
-	maxHandshakes = 512
+	// maxHandshakes bounds the handshakes in progress. With maxHandshakeBytes
+	// it bounds what clients that nobody knows make the broker hold.
+	maxHandshakes = 256
 
 	// handshakePeriod is how long a handshake may take: a client that connects
 	// and says nothing, or says it a byte at a time, is closed then.
@@ -221,10 +221,12 @@ func (b *Broker) shakeHands(c net.Conn) (secure *tls.Conn, err error) {
 	if err := c.SetDeadline(time.Now().Add(b.handshakes.period)); err != nil {
 		return nil, err
 	}
-	secure = tls.Server(c, cfg)
+	metered := newMeteredConn(c)
+	secure = tls.Server(metered, cfg)
 	if err := secure.Handshake(); err != nil {
 		return nil, err
 	}
+	metered.lift()
 	return secure, c.SetDeadline(time.Time{})
 }
 

@@ -140,6 +140,45 @@ func TestHandshake_SilentClientsAreClosed(t *testing.T) {
 	})
 }
 
+// TestHandshake_LongOnesAreClosed begins a hello that would be too long, and
+// lets a client go on that sends much behind its handshake.
+func TestHandshake_LongOnesAreClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inMemory(t, 10)
+		c := b.acceptInMemory(here)
+		begin := time.Now()
+		message := append([]byte{1, 0, 0xff, 0xff, 3, 3}, make([]byte, 1<<16)...)
+		sent := 0
+		for len(message) > 0 {
+			const record = 8 << 10
+			n := min(record, len(message))
+			if _, err := c.Write(append([]byte{0x16, 3, 1, record >> 8, 0}, message[:n]...)); err != nil {
+				break
+			}
+			message = message[n:]
+			sent += n
+		}
+		if sent < maxHandshakeBytes-16<<10 || sent > maxHandshakeBytes+16<<10 {
+			t.Errorf("the client was closed after %d bytes", sent)
+		}
+		if d := time.Since(begin); d != 0 {
+			t.Errorf("the client was closed after %v", d)
+		}
+
+		secure := tls.Client(b.acceptInMemory(here), &tls.Config{InsecureSkipVerify: true})
+		if err := secure.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		const pings = 3 * maxHandshakeBytes / len("PING\r\n")
+		go io.WriteString(secure, strings.Repeat("PING\r\n", pings))
+		if _, err := io.ReadFull(secure, make([]byte, pings*len("+PONG\r\n"))); err != nil {
+			t.Error(err)
+		}
+		secure.Close()
+		b.endInMemory(t)
+	})
+}
+
 // TestHandshake_PlacesAreBounded fills every place with clients that say
 // nothing: those behind them wait until the first have had their second.
 func TestHandshake_PlacesAreBounded(t *testing.T) {
