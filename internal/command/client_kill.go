@@ -1,6 +1,9 @@
 package command
 
-import "broker/shard"
+import (
+	"broker/internal/acl"
+	"broker/shard"
+)
 
 func clientKillCommand() *command {
 	return &command{
@@ -52,16 +55,17 @@ func clientKillCommand() *command {
 
 // A killFilter says whom CLIENT KILL closes: the sessions that pass all of it.
 type killFilter struct {
-	id          uint64  // 0: any
-	addr, laddr *string // nil: any
-	kind        string  // one of clientTypes; empty: any
-	minAge      int64   // seconds; 0: any
+	id          uint64    // 0: any
+	user        *acl.User // nil: any
+	addr, laddr *string   // nil: any
+	kind        string    // one of clientTypes; empty: any
+	minAge      int64     // seconds; 0: any
 	skipMe      bool
 }
 
 // parse reads the options of the newer form. It returns an error's text, or
 // nothing. A repeated option replaces the one before.
-func (f *killFilter) parse(options [][]byte) (failure string) {
+func (f *killFilter) parse(options [][]byte, users *acl.Store) (failure string) {
 	for ; len(options) > 0; options = options[2:] {
 		if len(options) < 2 {
 			return errSyntax
@@ -85,7 +89,7 @@ func (f *killFilter) parse(options [][]byte) (failure string) {
 		case is(option, "LADDR"):
 			f.laddr = addrOf(value)
 		case is(option, "USER"):
-			if string(value) != defaultUser {
+			if f.user = users.Lookup(string(value)); f.user == nil {
 				return "ERR No such user '" + echoWhole(value) + "'"
 			}
 		case is(option, "SKIPME"):
@@ -115,8 +119,8 @@ func addrOf(word []byte) *string {
 }
 
 // matches reports whether the filter lets o, a session of loop, through.
-func (f *killFilter) matches(o *shard.Session, loop *shard.Loop) bool {
-	if f.id != 0 && o.ID() != f.id || f.kind != "" && !hasType(o, f.kind) {
+func (f *killFilter) matches(d *Dispatcher, o *shard.Session, loop *shard.Loop) bool {
+	if f.id != 0 && o.ID() != f.id || f.kind != "" && !hasType(o, f.kind) || f.user != nil && d.userOf(o) != f.user {
 		return false
 	}
 	if f.addr == nil && f.laddr == nil && f.minAge == 0 {
@@ -135,17 +139,17 @@ func (c *call) clientKill() {
 	old := len(c.args) == 3
 	if old {
 		f = killFilter{addr: addrOf(c.args[2])}
-	} else if failure := f.parse(c.args[2:]); failure != "" {
+	} else if failure := f.parse(c.args[2:], c.d.users); failure != "" {
 		c.fail(failure)
 		return
 	}
-	s, fail := c.session, c.failLater()
+	d, s, fail := c.d, c.session, c.failLater()
 	self := false
 	shard.Gather(s, func(l *shard.Loop) int64 {
 		var killed int64
 		l.Sessions(func(o *shard.Session) bool {
 			switch {
-			case o == s && f.skipMe || !f.matches(o, l):
+			case o == s && f.skipMe || !f.matches(d, o, l):
 				return true
 			case o == s:
 				self = true

@@ -170,7 +170,7 @@ func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	number(" tot-mem=", in.TotMem)
 	text(" events=", clientEvents(&in))
 	text(" cmd=", cmp.Or(in.LastCommand, "NULL"))
-	text(" user=", defaultUser)
+	text(" user=", userName(s))
 	number(" redir=", trackingOf(&in.Attrs).redirection())
 	number(" resp=", int64(in.Proto))
 	text(" lib-name=", in.Attrs.LibName)

@@ -27,6 +27,7 @@ func connectionCommands() []*command {
 			args:    []arg{{name: "message", kind: kindString}},
 			run:     func(c *call) { c.reply().Bulk(c.args[1]) },
 		},
+		authCommand(),
 		{
 			name: "hello", arity: -1, flags: atAnyTime, categories: categoryConnection,
 			group: "connection", since: "6.0.0", complexity: "O(1)",
@@ -109,12 +110,13 @@ func (c *call) selectDB() {
 }
 
 // reset drops everything but the library's name and version, which describe
-// the program at the other end and not the state of the connection.
+// the program at the other end and not the state of the connection. Who was
+// logged in is the default user again and has to log in if that one does.
 func (c *call) reset() {
-	s := c.session
+	d, s := c.d, c.session
 	s.Unmute()
 	endTransaction(s)
-	c.d.stopMonitoring(s)
+	d.stopMonitoring(s)
 	s.SetSlowPolicy(nil)
 	s.NotifyDrops(false)
 	s.DropSubscriptions(func() {
@@ -124,6 +126,8 @@ func (c *call) reset() {
 			*s.Attrs() = kept
 		}
 		s.Mark(false)
+		s.SetAnonymous(false)
+		d.Opened(s)
 		s.Reply().Simple("RESET")
 	})
 }

@@ -53,7 +53,7 @@ func TestErrors_EqualRedis(t *testing.T) {
 		{`F ` + a125 + ` b`, e(fmt.Sprintf(unknown, "F", "'"+a125+"' "))},
 		{`F ` + a125[1:] + ` bcd`, e(fmt.Sprintf(unknown, "F", "'"+a125[1:]+"' 'b' "))},
 		{`F` + strings.Repeat(` ""`, 60), e(fmt.Sprintf(unknown, "F", strings.Repeat("'' ", 43)))},
-		{`auth x`, e(fmt.Sprintf(unknown, "auth", "'x' "))},
+		{`auth x`, e("AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")},
 
 		{`PUBSUB`, arity("pubsub")},
 		{`PUBSUB FOO`, e("unknown subcommand 'FOO'. Try PUBSUB HELP.")},

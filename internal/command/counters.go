@@ -3,6 +3,7 @@ package command
 import (
 	"strings"
 
+	"broker/internal/acl"
 	"broker/shard"
 )
 
@@ -13,11 +14,12 @@ import (
 // read: two readings of the clock cost as much as a PUBLISH without receivers.
 // A command that waits for other loops is charged with its own loop's part.
 type counters struct {
-	commands     []commandCounters // by command.number
-	errors       []errorCount      // by the first word of the text
-	errorReplies int64
-	authFailures int64
-	httpRequests int64 // connections closed because they spoke HTTP
+	commands                       []commandCounters // by command.number
+	errors                         []errorCount      // by the first word of the text
+	errorReplies                   int64
+	authFailures                   int64 // passwords that were wrong
+	deniedCommands, deniedChannels int64 // refused, because the user may not
+	httpRequests                   int64 // connections closed because they spoke HTTP
 
 	// base are the loop's own counters when CONFIG RESETSTAT was last run.
 	base shard.Stats
@@ -79,6 +81,18 @@ func (c *counters) failed(number int, text string) {
 	c.countError(errorPrefix(text))
 }
 
+// countDenial counts what access control has refused.
+func (c *counters) countDenial(reason acl.Reason) {
+	switch reason {
+	case acl.DeniedAuth:
+		c.authFailures++
+	case acl.DeniedCommand:
+		c.deniedCommands++
+	case acl.DeniedChannel:
+		c.deniedChannels++
+	}
+}
+
 // errorPrefix returns the first word of an error text.
 func errorPrefix(text string) string {
 	word, _, _ := strings.Cut(text, " ")
@@ -120,6 +134,8 @@ func (c *counters) add(o *counters) {
 	}
 	c.errorReplies += o.errorReplies
 	c.authFailures += o.authFailures
+	c.deniedCommands += o.deniedCommands
+	c.deniedChannels += o.deniedChannels
 	c.httpRequests += o.httpRequests
 }
 

@@ -1,8 +1,10 @@
 package command
 
 import (
+	"broker/internal/acl"
 	"bytes"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +43,13 @@ type Config struct {
 	// CONFIG REWRITE; otherwise it is like SetParams. nil: there is no file.
 	RewriteParams func() error
 
+	// ACLFile is the path of the file that ACL LOAD and ACL SAVE are about;
+	// empty: there is none.
+	ACLFile string
+
+	// Log receives what an operator should know. nil: nobody is told.
+	Log *slog.Logger
+
 	// Databases is the number of indexes that SELECT accepts, at least 1.
 	Databases int
 
@@ -62,16 +71,18 @@ type Config struct {
 	ConfigFile, Executable string
 }
 
-// A Dispatcher runs commands. Handle, EndRun, Ended and NewLocal are for the
-// fields of the same names of shard.Config.
+// A Dispatcher runs commands. Opened, Handle, EndRun, Ended and NewLocal are for
+// the fields of the same names of shard.Config.
 type Dispatcher struct {
 	// Immutable after New.
-	cfg   Config
-	table *table
+	cfg     Config
+	table   *table
+	users   *acl.Store
+	guesses *guesses
 
 	runtime      atomic.Pointer[Runtime] // see Configure; immutable
-	alerts       atomic.Uint32 // see alert; written under mu
-	monitorCount atomic.Int64  // sessions that monitor
+	alerts       atomic.Uint32           // see alert; written under mu
+	monitorCount atomic.Int64            // sessions that monitor
 
 	mu sync.Mutex
 	// Guarded by mu: CLIENT PAUSE.
@@ -106,7 +117,11 @@ func New(cfg Config) *Dispatcher {
 	if cfg.Rejected == nil {
 		cfg.Rejected = func() int64 { return 0 }
 	}
-	d := &Dispatcher{cfg: cfg, table: newTable()}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	d := &Dispatcher{cfg: cfg, table: newTable(), guesses: newGuesses()}
+	d.users = newUsers(d.table)
 	d.Configure(Runtime{})
 	return d
 }

@@ -16,6 +16,12 @@ const (
 	errProtoNotInteger = "ERR Protocol version is not an integer or out of range"
 	errNoProto         = "NOPROTO unsupported protocol version"
 	errWrongPass       = "WRONGPASS invalid username-password pair or user is disabled."
+	errNoAuth          = "NOAUTH Authentication required."
+	errHelloNoAuth     = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	errNoPassword      = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	errPasswordBits    = "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to 4096"
+	errNoACLFile       = "ERR This Redis instance is not configured to use an ACL file. You may want to specify users via the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) in order to store users in the Redis configuration."
+	errACLSave         = "ERR There was an error trying to save the ACLs. Please check the server logs for more information"
 	errClientName      = "ERR Client names cannot contain spaces, newlines or special characters."
 	errClientID        = "ERR Invalid client ID"
 	errNoKeys          = "ERR The command has no key arguments"
@@ -55,6 +61,10 @@ const (
 	// These two have no counterpart in Redis, which has no such limits.
 	errTooManySubscriptions = "ERR max number of subscriptions per client reached"
 	errLongPattern          = "ERR pattern is longer than max-pattern-length"
+
+	// errManyGuesses has no counterpart in Redis either: it is the answer to a
+	// password that is not looked at.
+	errManyGuesses = "ERR too many failed logins from this address, try again later"
 
 	// errTooManyNames has no counterpart in Redis, which lets one command ask
 	// for any number of descriptions.

@@ -58,6 +58,7 @@ func startServerWith(t testing.TB, shards int, handle handleFunc, change ...func
 	group, err := shard.NewGroup(shard.Config{
 		Shards:   shards,
 		Driver:   "net",
+		Opened:   srv.d.Opened,
 		Handle:   func(s *shard.Session, args [][]byte) { handle(srv.d, s, args) },
 		EndRun:   srv.d.EndRun,
 		NewLocal: srv.d.NewLocal,

@@ -4,10 +4,8 @@ import (
 	"fmt"
 
 	"broker/resp"
+	"broker/shard"
 )
-
-// defaultUser is the only user there is; it has no password, so any will do.
-const defaultUser = "default"
 
 // hello answers HELLO. All options are read before any takes effect, so a
 // mistake leaves the connection as it was.
@@ -31,12 +29,12 @@ func (c *call) hello() {
 		}
 		args = args[1:]
 	}
-	var user, name []byte
+	var user, password, name []byte
 	auth, rename := false, false
 	for len(args) > 0 {
 		switch {
 		case is(args[0], "AUTH") && len(args) > 2:
-			auth, user = true, args[1]
+			auth, user, password = true, args[1], args[2]
 			args = args[3:]
 		case is(args[0], "SETNAME") && len(args) > 1:
 			rename, name = true, args[1]
@@ -50,23 +48,30 @@ func (c *call) hello() {
 			return
 		}
 	}
-	if auth && string(user) != defaultUser {
-		c.local.authFailures++
-		c.fail(errWrongPass)
-		return
+	s := c.session
+	newName := string(name)
+	done := func() {
+		if rename {
+			s.Attrs().Name = newName
+		}
+		if proto != s.Proto() {
+			s.SetProto(proto)
+		}
+		writeGreeting(s, proto)
 	}
-	if rename {
-		c.session.Attrs().Name = string(name)
+	switch {
+	case auth:
+		c.login(user, password, done)
+	case c.d.mustLogIn(s, stateOf(s)):
+		c.fail(errHelloNoAuth)
+	default:
+		done()
 	}
-	if proto != c.session.Proto() {
-		c.session.SetProto(proto)
-	}
-	c.writeGreeting(proto)
 }
 
 // writeGreeting describes the server to the client's library.
-func (c *call) writeGreeting(proto resp.Proto) {
-	w := c.reply()
+func writeGreeting(s *shard.Session, proto resp.Proto) {
+	w := s.Reply()
 	w.Map(7)
 	w.BulkString("server")
 	w.BulkString("redis")
@@ -75,7 +80,7 @@ func (c *call) writeGreeting(proto resp.Proto) {
 	w.BulkString("proto")
 	w.Int(int64(proto))
 	w.BulkString("id")
-	w.Int(int64(c.session.ID()))
+	w.Int(int64(s.ID()))
 	w.BulkString("mode")
 	w.BulkString("standalone")
 	w.BulkString("role")

@@ -97,7 +97,9 @@ func (r *report) stats() {
 	r.int("client_output_buffer_limit_disconnections", st.OutputLimitDisconnects)
 	r.int("eventloop_cycles", st.Turns)
 	r.int("acl_access_denied_auth", counts.authFailures)
-	r.zeros("acl_access_denied_cmd", "acl_access_denied_key", "acl_access_denied_channel")
+	r.int("acl_access_denied_cmd", counts.deniedCommands)
+	r.zeros("acl_access_denied_key")
+	r.int("acl_access_denied_channel", counts.deniedChannels)
 }
 
 func (r *report) replication() {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"broker/internal/acl"
 	"broker/resp"
 	"broker/shard"
 )
@@ -10,6 +11,10 @@ import (
 // error a client sees; it is Redis's.
 func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 	st := stateOf(s)
+	if st != nil && st.plain() && d.alerts.Load() == 0 {
+		d.handleChecked(s, l, st, args)
+		return
+	}
 	if st != nil {
 		st.attended = true
 	}
@@ -18,7 +23,7 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 		return // closed
 	}
 	if refusal == "" {
-		refusal = d.check(s, st, cmd)
+		refusal = d.check(s, l, st, cmd, args)
 	}
 	inMulti := st != nil && st.tx != nil
 	if refusal == "" && d.alerted(alertPause) && d.postpone(s, l, cmd, args) {
@@ -42,16 +47,37 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 		}
 	}
 	if st != nil && !st.executing {
-		s.AfterCommand(func() { st.commandDone(s) })
+		s.AfterCommand(func() { d.commandDone(s, st) })
+	}
+}
+
+// handleChecked is handleSpecial for a session whose user has to be checked, and
+// nothing else.
+func (d *Dispatcher) handleChecked(s *shard.Session, l *local, st *connState, args [][]byte) {
+	cmd, refusal := d.resolve(s, l, args)
+	if refusal == "" && cmd != nil {
+		refusal = d.check(s, l, st, cmd, args)
+	}
+	switch {
+	case refusal != "":
+		l.reject(s, cmd, refusal)
+	case cmd != nil:
+		d.run(s, l, cmd, args)
 	}
 }
 
 // check returns why the command may not be run or queued now, or nothing.
-func (d *Dispatcher) check(s *shard.Session, st *connState, cmd *command) (refusal string) {
-	switch {
-	case cmd.notInMulti && st != nil && st.tx != nil:
+func (d *Dispatcher) check(s *shard.Session, l *local, st *connState, cmd *command, args [][]byte) (refusal string) {
+	if cmd.flags&flagNoAuth == 0 && d.mustLogIn(s, st) {
+		return errNoAuth
+	}
+	if cmd.notInMulti && st != nil && st.tx != nil {
 		return errNotInMulti
-	case !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2:
+	}
+	if denial := d.permitted(s, l, st, cmd, args); denial.Reason != acl.Allowed {
+		return noPermission(d.orDefault(st), cmd, denial)
+	}
+	if !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2 {
 		return notInSubscriberMode(cmd)
 	}
 	return ""
@@ -72,7 +98,11 @@ type replyMode struct {
 func (st *connState) silent() bool { return st.reply.off || st.reply.skip }
 
 // commandDone is called when a command of a special session is finished.
-func (st *connState) commandDone(s *shard.Session) {
+func (d *Dispatcher) commandDone(s *shard.Session, st *connState) {
+	if st.unconfirmed {
+		st.unconfirmed = false
+		d.confirm(s)
+	}
 	s.Unmute()
 	st.attended = false
 	st.reply.skip, st.reply.skipNext = st.reply.skipNext, false

@@ -14,8 +14,12 @@ const flagsSubscribe = flagPubSub | flagNoScript | flagLoading | flagStale
 
 func pubsubCommands() []*command {
 	subscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
+		use := allChannels
+		if kind == channelstore.Patterns {
+			use = allPatterns
+		}
 		return &command{
-			name: name, arity: -2, flags: flagsSubscribe, keys: channels, inSubscriberMode: true, kind: kind,
+			name: name, arity: -2, flags: flagsSubscribe, keys: channels, channels: use, inSubscriberMode: true, kind: kind,
 			blocks: kind == channelstore.ShardChannels,
 			group:  "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names, independent of how many subscribers they have",
@@ -34,7 +38,7 @@ func pubsubCommands() []*command {
 	}
 	publish := func(name, since string, kind channelstore.Kind, channels keySpec, to, summary, complexity string) *command {
 		return &command{
-			name: name, arity: 3, flags: flagPubSub | flagLoading | flagStale | flagFast, keys: channels,
+			name: name, arity: 3, flags: flagPubSub | flagLoading | flagStale | flagFast, keys: channels, channels: firstChannel,
 			group: "pubsub", since: since, summary: summary, complexity: complexity,
 			args: []arg{{name: to, kind: kindString}, {name: "message", kind: kindString}},
 			run: func(c *call) {
@@ -86,7 +90,18 @@ func (c *call) subscribe(kind channelstore.Kind) {
 			}
 		}
 	}
+	st := stateOf(s)
+	if st != nil {
+		st.granted(kind, names)
+	}
 	s.Subscribe(kind, names)
+	switch {
+	case !s.Suspended():
+	case st != nil && st.attended:
+		st.unconfirmed = true // commandDone sees to it
+	default:
+		s.AfterCommand(func() { c.d.confirm(s) })
+	}
 }
 
 func kindOf(kind channelstore.Kind) argKind {

@@ -30,7 +30,7 @@ func shownArgs(cmd *command, args [][]byte) [][]byte {
 				i++
 			}
 		}
-	case "acl|setuser":
+	case "acl|setuser", "acl|deluser", "acl|getuser":
 		hide(2, len(args))
 	case "config|set":
 		for i := 2; i+1 < len(args); i += 2 {

@@ -25,6 +25,7 @@ func (l *local) reset(loop *shard.Loop) {
 	clear(l.commands)
 	l.errors = l.errors[:0]
 	l.errorReplies, l.authFailures, l.httpRequests = 0, 0, 0
+	l.deniedCommands, l.deniedChannels = 0, 0
 	l.base = loop.Stats()
 	if l.running >= 0 {
 		l.commands[l.running].calls = 1

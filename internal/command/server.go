@@ -11,6 +11,7 @@ import (
 
 func serverCommands() []*command {
 	return []*command{
+		aclContainer(),
 		commandContainer(),
 		configContainer(),
 		{

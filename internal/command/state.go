@@ -1,6 +1,9 @@
 package command
 
-import "broker/shard"
+import (
+	"broker/internal/acl"
+	"broker/shard"
+)
 
 // A connState is what the command layer remembers about a session, beside what
 // a new session has. It belongs to the session's loop.
@@ -10,9 +13,19 @@ type connState struct {
 	reply    replyMode
 	monitor  bool // receives a line per command
 
+	user       *acl.User // who is logged in; nil: the default user
+	anonymous  bool      // has yet to log in
+	restricted bool      // the user may not do everything, so commands are checked
+	// grants are the users who were allowed what the session holds, where it is
+	// not the present one; nil: it is for all.
+	grants map[held]*acl.User
+
 	postponed bool // waits for the end of a pause
 	attended  bool // commandDone will be called for the command that runs
 	executing bool // EXEC runs
+	// unconfirmed: what the command that runs subscribes to in several turns is
+	// to be checked once more; see confirm.
+	unconfirmed bool
 }
 
 // stateOf returns the session's state for reading; nil: as good as new.
@@ -34,11 +47,22 @@ func ensureState(s *shard.Session) *connState {
 }
 
 // userName returns the name of the user that the session is logged in as.
-func userName(*shard.Session) string { return defaultUser }
+func userName(s *shard.Session) string {
+	if st := stateOf(s); st != nil && st.user != nil {
+		return st.user.Name()
+	}
+	return acl.DefaultName
+}
 
 // special reports whether the session's commands need more than to be run.
 func (st *connState) special() bool {
-	return st.tx != nil || st.reply != replyMode{} || st.monitor
+	return st.anonymous || st.restricted || !st.plain()
+}
+
+// plain reports whether the session's commands need no more than a check of
+// its user.
+func (st *connState) plain() bool {
+	return st.tx == nil && st.reply == replyMode{} && !st.monitor
 }
 
 // remark brings the session's mark up to date with its state.

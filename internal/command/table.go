@@ -26,6 +26,9 @@ type command struct {
 	tips       []string // for proxies, as Redis gives them
 	keys       keySpec  // arguments that are keys, or shard channels, which Redis reports in their place
 
+	// channels are the arguments that the user must be allowed to use.
+	channels channelUse
+
 	// inSubscriberMode: allowed on a RESP2 connection with subscriptions.
 	inSubscriberMode bool
 

@@ -7,6 +7,7 @@ package command
 import (
 	"strings"
 
+	"broker/internal/acl"
 	"broker/shard"
 )
 
@@ -201,7 +202,7 @@ func (e *execution) goOn() {
 	e.state.executing = false
 	s.ReleaseDeliveries()
 	if e.waited {
-		e.state.commandDone(s)
+		e.d.commandDone(s, e.state)
 	}
 }
 
@@ -212,6 +213,9 @@ const execCommandsPerTurn = 16384
 
 // refusal returns why a queued command cannot run now, or nothing.
 func (e *execution) refusal(q queued) string {
+	if denial := e.d.permitted(e.session, e.local, e.state, q.cmd, q.args); denial.Reason != acl.Allowed {
+		return noPermissionAnyMore(denial)
+	}
 	switch {
 	case q.cmd.blocks:
 		return "ERR " + strings.ToUpper(q.cmd.name) + " isn't allowed for a DENY BLOCKING client"
