@@ -32,7 +32,7 @@ var (
 	open         = access{name: "open"}
 	withPassword = access{name: "requirepass", password: "open-sesame"}
 	withUser     = access{name: "user", password: "open-sesame", user: "alice"}
-	withTLS      = access{name: "tls", password: "open-sesame", user: "alice", tls: true}
+	withTLS      = access{name: "tls", tls: true}
 )
 
 // An entrance is a server that lets clients in in one way.

@@ -104,6 +104,7 @@ func (c course) want() map[string][]string {
 	line("unsubscribe", "news", 2)
 	publish("news", "pattern only", 1, "pmessage")
 	if c.reconnects() {
+		line("killing")
 		line("killed", 1)
 		publish("weather", "again", 1, "message")
 		publish("news", "again", 1, "pmessage")
@@ -154,11 +155,11 @@ func (c course) check(t *testing.T, printed string) {
 	if last := lines[len(lines)-1]; last != "done" {
 		t.Errorf("the last line is %q", last)
 	}
-	got, killed := map[string][]string{}, false
+	got, killing := map[string][]string{}, false
 	for _, l := range lines {
 		kind, _, _ := strings.Cut(l, " ")
-		killed = killed || kind == "killed"
-		if killed && slices.Contains([]string{"subscribe", "psubscribe", "ssubscribe"}, kind) {
+		killing = killing || kind == "killing"
+		if killing && slices.Contains([]string{"subscribe", "psubscribe", "ssubscribe"}, kind) {
 			// A library that subscribes again may do so in any order.
 			continue
 		}

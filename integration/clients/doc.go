@@ -20,7 +20,8 @@
 //	message channel payload     what arrived; so is smessage
 //	pmessage pattern channel payload
 //	pong                        the answer to PING on the subscribed connection
-//	killed count                the reply to CLIENT KILL TYPE pubsub
+//	killing                     before CLIENT KILL TYPE pubsub is sent
+//	killed count                the reply to it
 //	done                        the last line
 //
 // A payload is printed as its length and its checksum (CRC-32), "5/3610a686".

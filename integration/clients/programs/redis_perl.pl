@@ -100,6 +100,7 @@ publish('news', 'pattern only');
 await('pmessage', 4);
 
 if ($steps{reconnect}) {
+    emit('killing');
     emit('killed', $client->client('kill', 'type', 'pubsub'));
     # It finds out while it waits, and subscribes again before it waits on.
     my $deadline = time + PATIENCE_SECONDS;

@@ -103,6 +103,7 @@ def main():
     sub.await_lines("pmessage", 4)
 
     if "reconnect" in steps:
+        emit("killing")
         emit("killed", client.client_kill_filter(_type="pubsub"))
         # It says once that the connection is gone, and connects and subscribes
         # again when it is asked for more.

@@ -114,6 +114,7 @@ async function run (library) {
   await lines('pmessage', 4)
 
   if (steps.includes('reconnect')) {
+    emit('killing')
     emit('killed', await library.kill())
     await awaitSubscriptions(library, 1, 1)
     await publish('weather', 'again')

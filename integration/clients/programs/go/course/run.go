@@ -83,6 +83,7 @@ func Run(l Library) {
 	Await("pmessage", 4)
 
 	if Steps("reconnect") {
+		Emit("killing")
 		Emit("killed", l.Kill())
 		awaitSubscriptions(l, 1, 1)
 		publish("weather", "again")
