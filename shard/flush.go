@@ -1,16 +1,18 @@
 package shard
 
-// flushDirty writes what this turn appended, once per session.
+// flushDirty writes what this turn appended, once per session, newest first:
+// receivers stand behind the publishers that were answered before, and have the
+// message some 5 µs earlier when they need not wait for those replies.
 func (l *Loop) flushDirty() {
-	for i := 0; i < len(l.dirty); i++ {
-		s := l.dirty[i]
-		l.dirty[i] = nil
+	for n := len(l.dirty); n > 0; n = len(l.dirty) {
+		s := l.dirty[n-1]
+		l.dirty[n-1] = nil
+		l.dirty = l.dirty[:n-1]
 		s.dirty = false
 		if s.state != closed {
 			l.flush(s)
 		}
 	}
-	l.dirty = l.dirty[:0]
 }
 
 // flush writes as much of the outbox as the socket takes. It never blocks: a

@@ -63,6 +63,7 @@ type Loop struct {
 	batch       *batch                // what this turn published so far
 	publishing  bool                  // epoch is odd
 	pollFirst   bool                  // see waitForWork
+	spinScore   int                   // how well spinning would have done lately; see spin.go
 	pushed      []int32               // shards to wake once the locks are released
 	now         int64                 // nanoseconds since the group's start, once per turn
 	nextTick    int64
@@ -229,6 +230,14 @@ func (l *Loop) waitForWork() {
 			return
 		}
 	}
+	if l.spin() {
+		l.now = l.Nanotime()
+		return
+	}
+	var since int64
+	if l.settings.Spin.Adaptive {
+		since = l.Nanotime()
+	}
 	l.asleep.Store(true)
 	if l.inbox.empty() {
 		l.events = l.driver.wait(l.events, l.timeout())
@@ -237,6 +246,9 @@ func (l *Loop) waitForWork() {
 	}
 	l.asleep.Store(false)
 	l.now = l.Nanotime()
+	if l.settings.Spin.Adaptive {
+		l.slept(since)
+	}
 }
 
 // busy reports whether there is work that no event will announce.

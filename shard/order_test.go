@@ -166,7 +166,7 @@ func TestInvariant_SharedBytes(t *testing.T) {
 					total += c
 				}
 				// What a client that is behind holds of its own is a few chunks at most.
-				if limit := 2*n*(size+100) + 8*4*chunkBytes; total > limit {
+				if limit := 2*n*(size+100) + 8*6*chunkBytes; total > limit {
 					t.Errorf("%d bytes are held for %d bytes owed to 8 clients; two copies are %d", total, owed, limit)
 				}
 				if owed < 8*(n-2*netChunkBytes/1000)*int64(size) {

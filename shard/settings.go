@@ -24,6 +24,10 @@ type Settings struct {
 	// was told to.
 	AuthTimeout time.Duration
 
+	// Spin says how long a loop looks for work before it sleeps. The net driver
+	// never spins.
+	Spin Spin
+
 	// Slow says what becomes of messages for subscribers that do not keep up;
 	// nil: SlowDisconnect for all. It is not written any more.
 	Slow *SlowPolicies

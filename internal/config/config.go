@@ -136,6 +136,9 @@ type Config struct {
 	// IO is the driver all shards use. At start only.
 	IO Driver
 
+	// Spin is how long a shard looks for work before it sleeps.
+	Spin Spin
+
 	// OutputLimits is what a session may leave unread, by class.
 	OutputLimits OutputLimits
 

@@ -91,7 +91,7 @@ func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 	ours := map[string]bool{ // parameters whose names, words or defaults are our own
 		"shards": true, "io": true, "unixsocket": true, "log-format": true,
 		"max-subscriptions-per-client": true, "max-pattern-length": true,
-		"slow-subscriber-policy": true, "slow-subscriber-limit": true, "slow-subscriber-channel-policy": true, "slow-subscriber-user-policy": true, "auth-timeout": true,
+		"spin": true, "slow-subscriber-policy": true, "slow-subscriber-limit": true, "slow-subscriber-channel-policy": true, "slow-subscriber-user-policy": true, "auth-timeout": true,
 		"admin": true, "admin-auth": true, "admin-pprof": true,
 	}
 	cases := map[string][]string{

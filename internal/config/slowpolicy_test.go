@@ -41,3 +41,18 @@ func TestSlowPolicies(t *testing.T) {
 		}
 	}
 }
+
+func TestSpin(t *testing.T) {
+	c := Default()
+	for value, want := range map[string]string{"off": "off", "AUTO": "auto", "1": "1", "1000": "1000"} {
+		next, err := c.Set([]Pair{{"spin", value}})
+		if err != nil || next.Get("spin")[0].Value != want {
+			t.Errorf("%s: %v, %v", value, next.Get("spin"), err)
+		}
+	}
+	for _, value := range []string{"", "0", "-1", "1001", "yes", "1us"} {
+		if _, err := c.Set([]Pair{{"spin", value}}); err == nil {
+			t.Errorf("%q is accepted", value)
+		}
+	}
+}
