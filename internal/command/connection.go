@@ -13,7 +13,7 @@ func connectionCommands() []*command {
 	const atAnyTime = flagNoScript | flagLoading | flagStale | flagFast | flagNoAuth | flagAllowBusy
 	return []*command{
 		{
-			name: "ping", arity: -1, flags: flagFast, categories: categoryConnection, inSubscriberMode: true,
+			name: "ping", arity: -1, frequent: true, flags: flagFast, categories: categoryConnection, inSubscriberMode: true,
 			tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 			group: "connection", since: "1.0.0", complexity: "O(1)",
 			summary: "Answers PONG, or the message.",
@@ -21,7 +21,7 @@ func connectionCommands() []*command {
 			run:     (*call).ping,
 		},
 		{
-			name: "echo", arity: 2, flags: flagLoading | flagStale | flagFast, categories: categoryConnection,
+			name: "echo", arity: 2, frequent: true, flags: flagLoading | flagStale | flagFast, categories: categoryConnection,
 			group: "connection", since: "1.0.0", complexity: "O(1)",
 			summary: "Answers the message.",
 			args:    []arg{{name: "message", kind: kindString}},

@@ -9,12 +9,9 @@ import (
 
 // counters are the statistics of one loop. They are plain numbers that only
 // that loop touches; INFO gathers copies of them.
-//
-// Time is not taken per command but per run of equal commands within one
-// read: two readings of the clock cost as much as a PUBLISH without receivers.
-// A command that waits for other loops is charged with its own loop's part.
 type counters struct {
 	commands                       []commandCounters // by command.number
+	histograms                     []*histogram      // likewise; nil: nothing was timed yet
 	errors                         []errorCount      // by the first word of the text
 	errorReplies                   int64
 	authFailures                   int64 // passwords that were wrong
@@ -23,9 +20,6 @@ type counters struct {
 
 	// base are the loop's own counters when CONFIG RESETSTAT was last run.
 	base shard.Stats
-
-	running int   // number of the command of the current run; -1: none
-	since   int64 // when the run began, by Loop.Nanotime
 }
 
 type commandCounters struct {
@@ -49,32 +43,8 @@ const maxErrorPrefixes = 32
 const errPrefix = "ERR"
 
 func newCounters(rows int) counters {
-	return counters{commands: make([]commandCounters, rows), running: -1}
+	return counters{commands: make([]commandCounters, rows)}
 }
-
-// begin counts a call of a command and continues or starts its run.
-func (c *counters) begin(loop *shard.Loop, number int) {
-	c.commands[number].calls++
-	if c.running == number {
-		return
-	}
-	now := loop.Nanotime()
-	if c.running >= 0 {
-		c.commands[c.running].nanos += now - c.since
-	}
-	c.running, c.since = number, now
-}
-
-// end closes the current run, if there is one.
-func (c *counters) end(loop *shard.Loop) {
-	if c.running >= 0 {
-		c.commands[c.running].nanos += loop.Nanotime() - c.since
-		c.running = -1
-	}
-}
-
-// drop forgets the current run.
-func (c *counters) drop() { c.running = -1 }
 
 func (c *counters) failed(number int, text string) {
 	c.commands[number].failed++
@@ -112,9 +82,10 @@ func (c *counters) countError(prefix string) {
 	}
 }
 
-// clone returns a copy for another goroutine.
+// clone returns a copy for another goroutine, without the histograms.
 func (c *counters) clone() counters {
 	out := *c
+	out.histograms = nil
 	out.commands = append([]commandCounters(nil), c.commands...)
 	out.errors = append([]errorCount(nil), c.errors...)
 	return out

@@ -83,6 +83,7 @@ type Dispatcher struct {
 	runtime      atomic.Pointer[Runtime] // see Configure; immutable
 	alerts       atomic.Uint32           // see alert; written under mu
 	monitorCount atomic.Int64            // sessions that monitor
+	slowlog      slowlog
 
 	mu sync.Mutex
 	// Guarded by mu: CLIENT PAUSE.
@@ -129,6 +130,7 @@ func New(cfg Config) *Dispatcher {
 // A local is the part of the command layer that belongs to one loop.
 type local struct {
 	counters
+	run runTimer
 
 	// The most recent command name as it was sent, and its row: clients send
 	// the same command again and again, in one spelling.
@@ -155,6 +157,10 @@ type call struct {
 	local   *local
 	cmd     *command
 	args    [][]byte // the command itself first; owned by the caller of Handle
+
+	// after is called when the command is finished, if the handler sets it and
+	// has suspended the session.
+	after func()
 }
 
 // reply returns the session's writer. It must be asked for again after a call
@@ -191,7 +197,8 @@ func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 	if l.call.session != nil {
 		// The previous command paniced, so nobody has closed its run; the time
 		// since then is not its.
-		l.drop()
+		l.dropRun()
+		l.call.after = nil
 		l.call.session = nil
 	}
 	if s.Marked() || d.alerts.Load() != 0 {
@@ -206,7 +213,9 @@ func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 	case !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2:
 		l.reject(s, cmd, notInSubscriberMode(cmd))
 	default:
-		d.run(s, l, cmd, args)
+		if m := d.run(s, l, cmd, args); m != nil {
+			s.AfterCommand(m.finish)
+		}
 	}
 }
 
@@ -239,21 +248,40 @@ func (d *Dispatcher) resolve(s *shard.Session, l *local, args [][]byte) (cmd *co
 	return cmd, ""
 }
 
-// run executes a command that may be.
-func (d *Dispatcher) run(s *shard.Session, l *local, cmd *command, args [][]byte) {
-	l.begin(s.Loop(), cmd.number)
+// run executes a command that may be. If something is to be done when it is
+// finished and it is not yet, that is returned for the caller to arrange.
+func (d *Dispatcher) run(s *shard.Session, l *local, cmd *command, args [][]byte) *measurement {
+	byRun := cmd.frequent && len(args) <= maxRunArgs && !d.alerted(alertExact)
+	since := int64(0)
+	if byRun {
+		l.extend(d, s, cmd, args)
+	} else {
+		since = s.Loop().Nanotime()
+		l.endRun(d, since)
+	}
+	l.commands[cmd.number].calls++
 	c := &l.call
 	c.session, c.cmd, c.args = s, cmd, args
 	cmd.run(c)
 	// Neither the session nor the buffer behind args may be kept alive until
 	// the next command comes.
-	c.session, c.args = nil, nil
+	after := c.after
+	c.session, c.args, c.after = nil, nil, nil
+	switch {
+	case !byRun:
+		return d.measure(s, l, cmd, args, since, after)
+	case after != nil:
+		return &measurement{after: after}
+	}
+	return nil
 }
 
 // EndRun closes the timing of the commands of one read. The loop calls it
 // after the last of them.
 func (d *Dispatcher) EndRun(loop *shard.Loop) {
-	loop.Local().(*local).end(loop)
+	if l := loop.Local().(*local); l.run.cmd != nil {
+		l.endRun(d, loop.Nanotime())
+	}
 }
 
 // find returns the row of a command name as sent, or nil.

@@ -32,6 +32,7 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 	if st != nil && st.silent() && (refusal != "" || inMulti || !cmd.pushes()) {
 		s.Mute()
 	}
+	var unfinished *measurement
 	switch {
 	case refusal != "":
 		if inMulti {
@@ -41,13 +42,21 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 	case inMulti && !cmd.inTransaction:
 		st.tx.add(s, l, cmd, args)
 	default:
-		d.run(s, l, cmd, args)
+		unfinished = d.run(s, l, cmd, args)
 		if d.alerted(alertMonitor) {
 			d.feed(s, l, cmd, args)
 		}
 	}
-	if st != nil && !st.executing {
-		s.AfterCommand(func() { d.commandDone(s, st) })
+	switch {
+	case st != nil && st.executing:
+		st.exec = unfinished // the execution calls both when it is over
+	case st != nil:
+		s.AfterCommand(func() {
+			unfinished.finish()
+			d.commandDone(s, st)
+		})
+	case unfinished != nil:
+		s.AfterCommand(unfinished.finish)
 	}
 }
 
@@ -62,7 +71,9 @@ func (d *Dispatcher) handleChecked(s *shard.Session, l *local, st *connState, ar
 	case refusal != "":
 		l.reject(s, cmd, refusal)
 	case cmd != nil:
-		d.run(s, l, cmd, args)
+		if m := d.run(s, l, cmd, args); m != nil {
+			s.AfterCommand(m.finish)
+		}
 	}
 }
 

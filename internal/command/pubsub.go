@@ -19,7 +19,7 @@ func pubsubCommands() []*command {
 			use = allPatterns
 		}
 		return &command{
-			name: name, arity: -2, flags: flagsSubscribe, keys: channels, channels: use, inSubscriberMode: true, kind: kind,
+			name: name, arity: -2, flags: flagsSubscribe, keys: channels, channels: use, inSubscriberMode: true, frequent: true, kind: kind,
 			blocks: kind == channelstore.ShardChannels,
 			group:  "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names, independent of how many subscribers they have",
@@ -29,7 +29,7 @@ func pubsubCommands() []*command {
 	}
 	unsubscribe := func(name, since string, kind channelstore.Kind, channels keySpec, of, summary string) *command {
 		return &command{
-			name: name, arity: -1, flags: flagsSubscribe, keys: channels, inSubscriberMode: true, kind: kind,
+			name: name, arity: -1, flags: flagsSubscribe, keys: channels, inSubscriberMode: true, frequent: true, kind: kind,
 			group: "pubsub", since: since, summary: summary,
 			complexity: "O(N) for N names that are dropped",
 			args:       []arg{{name: of, kind: kindOf(kind), optional: true, multiple: true}},
@@ -38,7 +38,7 @@ func pubsubCommands() []*command {
 	}
 	publish := func(name, since string, kind channelstore.Kind, channels keySpec, to, summary, complexity string) *command {
 		return &command{
-			name: name, arity: 3, flags: flagPubSub | flagLoading | flagStale | flagFast, keys: channels, channels: firstChannel,
+			name: name, arity: 3, flags: flagPubSub | flagLoading | flagStale | flagFast, keys: channels, channels: firstChannel, frequent: true,
 			group: "pubsub", since: since, summary: summary, complexity: complexity,
 			args: []arg{{name: to, kind: kindString}, {name: "message", kind: kindString}},
 			run: func(c *call) {
@@ -100,7 +100,8 @@ func (c *call) subscribe(kind channelstore.Kind) {
 	case st != nil && st.attended:
 		st.unconfirmed = true // commandDone sees to it
 	default:
-		s.AfterCommand(func() { c.d.confirm(s) })
+		d := c.d
+		c.after = func() { d.confirm(s) }
 	}
 }
 

@@ -9,9 +9,13 @@ import (
 // configResetStat answers CONFIG RESETSTAT: what INFO counts is counted from
 // zero again. What INFO measures now, and the peak of memory, stay.
 func (c *call) configResetStat() {
-	d, s := c.d, c.session
+	d, s, home, number := c.d, c.session, c.local, c.cmd.number
 	shard.Gather(s, func(l *shard.Loop) struct{} {
-		l.Local().(*local).reset(l)
+		own := l.Local().(*local)
+		own.reset(l)
+		if own == home {
+			own.commands[number].calls = 1 // this one
+		}
 		return struct{}{}
 	}, func([]struct{}) {
 		d.resetTotals(time.Now())
@@ -19,17 +23,18 @@ func (c *call) configResetStat() {
 	})
 }
 
-// reset sets the counters of the loop to zero. A command that is running
-// counts as the first one, with the time from now on.
+// reset sets the counters of the loop to zero. Of a run of commands that is
+// being timed, the last one counts as the first, with the time from now on.
 func (l *local) reset(loop *shard.Loop) {
 	clear(l.commands)
+	clear(l.histograms)
 	l.errors = l.errors[:0]
 	l.errorReplies, l.authFailures, l.httpRequests = 0, 0, 0
 	l.deniedCommands, l.deniedChannels = 0, 0
 	l.base = loop.Stats()
-	if l.running >= 0 {
-		l.commands[l.running].calls = 1
-		l.since = loop.Nanotime()
+	if r := &l.run; r.cmd != nil {
+		l.commands[r.cmd.number].calls = 1
+		r.calls, r.since = 1, loop.Nanotime()
 	}
 }
 

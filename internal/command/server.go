@@ -52,6 +52,7 @@ func serverCommands() []*command {
 		dbSizeCommand(),
 		flushCommand("flushall", "Accepts to remove all keys; there are none."),
 		flushCommand("flushdb", "Accepts to remove the keys of the database; there are none."),
+		slowlogContainer(),
 		moduleContainer(),
 		latencyContainer(),
 		memoryContainer(),

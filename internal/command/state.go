@@ -20,9 +20,10 @@ type connState struct {
 	// not the present one; nil: it is for all.
 	grants map[held]*acl.User
 
-	postponed bool // waits for the end of a pause
-	attended  bool // commandDone will be called for the command that runs
-	executing bool // EXEC runs
+	postponed bool         // waits for the end of a pause
+	attended  bool         // commandDone will be called for the command that runs
+	executing bool         // EXEC runs
+	exec      *measurement // of EXEC, when that has to wait
 	// unconfirmed: what the command that runs subscribes to in several turns is
 	// to be checked once more; see confirm.
 	unconfirmed bool
@@ -83,6 +84,7 @@ type alert uint32
 const (
 	alertPause   alert = 1 << iota // CLIENT PAUSE is in force
 	alertMonitor                   // somebody monitors
+	alertExact                     // the time of every single command is taken
 )
 
 // setAlert raises or clears an alert.

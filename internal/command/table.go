@@ -41,6 +41,10 @@ type command struct {
 	// blocks: refused by EXEC, as a command that would wait.
 	blocks bool
 
+	// frequent: cheap, and sent so often that even a reading of the clock would
+	// count; see timing.go.
+	frequent bool
+
 	// extension: Redis has no such command. since names the version of Redis
 	// that is followed.
 	extension bool

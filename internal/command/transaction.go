@@ -185,7 +185,7 @@ func (e *execution) goOn() {
 			e.local.reject(s, q.cmd, refusal)
 			continue
 		}
-		e.d.run(s, e.local, q.cmd, q.args)
+		unfinished := e.d.run(s, e.local, q.cmd, q.args)
 		if e.d.alerted(alertMonitor) {
 			e.d.feed(s, e.local, q.cmd, q.args)
 		}
@@ -195,13 +195,18 @@ func (e *execution) goOn() {
 		}
 		if s.Suspended() {
 			e.waited = true
-			s.AfterCommand(e.goOn)
+			s.AfterCommand(func() {
+				unfinished.finish()
+				e.goOn()
+			})
 			return
 		}
 	}
 	e.state.executing = false
 	s.ReleaseDeliveries()
 	if e.waited {
+		e.state.exec.finish()
+		e.state.exec = nil
 		e.d.commandDone(s, e.state)
 	}
 }
