@@ -189,7 +189,18 @@ func runtime(cfg *config.Config) command.Runtime {
 	return command.Runtime{
 		MaxSubscriptions: cfg.MaxSubscriptions,
 		MaxPatternBytes:  cfg.MaxPatternBytes,
+
+		SlowlogSlowerThan:  slowlogThreshold(cfg.SlowlogSlowerThanMicros),
+		SlowlogMaxLen:      cfg.SlowlogMaxLen,
+		LatencyTracking:    cfg.LatencyTracking,
+		LatencyPercentiles: cfg.LatencyPercentiles,
 	}
+}
+
+// slowlogThreshold returns a threshold in microseconds as a duration, the
+// longest one if need be.
+func slowlogThreshold(micros int64) time.Duration {
+	return time.Duration(min(micros, math.MaxInt64/int64(time.Microsecond))) * time.Microsecond
 }
 
 // slowPolicies returns what the loops are to do with subscribers that do not
