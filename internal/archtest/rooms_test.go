@@ -19,14 +19,17 @@ const anything = "*"
 
 // The modules the house is built with. The last group is for tests.
 const (
-	moduleRedcon = "github.com/tidwall/redcon"
-	moduleXsync  = "github.com/puzpuzpuz/xsync/v3"
-	moduleSys    = "golang.org/x/sys"
+	moduleRedcon     = "github.com/tidwall/redcon"
+	moduleXsync      = "github.com/puzpuzpuz/xsync/v3"
+	moduleSys        = "golang.org/x/sys"
+	modulePrometheus = "github.com/prometheus/client_golang"
 
 	moduleGoleak  = "go.uber.org/goleak"
 	moduleRapid   = "pgregory.net/rapid"
 	moduleGoRedis = "github.com/redis/go-redis/v9"
 	moduleRegexp2 = "github.com/dlclark/regexp2"
+	moduleModel   = "github.com/prometheus/client_model"
+	moduleFormat  = "github.com/prometheus/common"
 )
 
 // house is the picture: the rooms from the bottom to the top.
@@ -43,9 +46,11 @@ var house = []room{
 	{dir: "internal/acl", imports: []string{"internal/glob", "rcu"}},
 	{dir: "internal/config", imports: []string{"internal/glob"}},
 	{dir: "internal/command", imports: []string{"internal/glob", "rcu", "resp", "channelstore", "shard", "internal/acl", "internal/config"}},
+	{dir: "internal/metrics", imports: []string{"shard", "internal/command", modulePrometheus}},
+	{dir: "internal/admin"},
 	{dir: "internal/broker", imports: []string{
 		"internal/glob", "rcu", "resp", "channelstore", "shard",
-		"internal/acl", "internal/config", "internal/command", moduleSys,
+		"internal/acl", "internal/config", "internal/command", "internal/metrics", "internal/admin", moduleSys,
 	}},
 	{dir: "internal/cli", imports: []string{"resp", "internal/config"}},
 	{dir: "cmd/broker", imports: []string{"internal/config", "internal/broker", "internal/cli"}},
@@ -56,4 +61,4 @@ var house = []room{
 }
 
 // testModules may be imported by test files of every room.
-var testModules = []string{moduleGoleak, moduleRapid, moduleGoRedis, moduleRegexp2}
+var testModules = []string{moduleGoleak, moduleRapid, moduleGoRedis, moduleRegexp2, moduleModel, moduleFormat}

@@ -39,7 +39,8 @@ type Broker struct {
 	handshakes *handshakes
 	tls        tlsState
 	plainOnTLS sparseLog
-	rejected   atomic.Int64 // connections over maxclients
+	rejected   atomic.Int64   // connections over maxclients
+	admin      *adminListener // nil: none
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -75,6 +76,10 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.admin, err = openAdmin(cfg.AdminAddr()); err != nil {
+		closeListeners(listeners)
+		return nil, err
+	}
 	st := &state{cfg: cfg, listeners: listeners, settings: settings(&cfg)}
 	b.current.Install(st)
 
@@ -108,10 +113,14 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 	})
 	if err != nil {
 		closeListeners(listeners)
+		b.admin.close()
 		return nil, err
 	}
 	for _, l := range listeners {
 		b.startAccepting(l)
+	}
+	if b.admin != nil {
+		b.serveAdmin(commands, &cfg)
 	}
 	return b, nil
 }
@@ -146,7 +155,9 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	closeListeners(b.current.Load().listeners)
 	b.acceptors.Wait()
 	b.handshakes.stop()
+	b.admin.endScrapes()
 	err := b.group.Shutdown(ctx)
+	b.admin.shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		b.log.Warn("some clients had not taken everything when the shutdown timeout ended")
 	}

@@ -1,0 +1,103 @@
+package command
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"broker/channelstore"
+	"broker/shard"
+)
+
+// A Snapshot is what INFO reports, as numbers, for monitoring. CONFIG
+// RESETSTAT sets its counts back to zero as it does those of INFO. The loops
+// are asked one after the other: the parts of a sum may be some microseconds
+// apart.
+type Snapshot struct {
+	Started, Taken             time.Time
+	Version, CompatVersion     string
+	RunID, IO                  string
+	Shards                     []shard.Stats // by loop
+	Total                      shard.Stats   // of all loops
+	Commands                   []CommandStats
+	Errors                     []ErrorStats // by the first word of the text, protocol errors included
+	ErrorReplies, AuthFailures int64
+	HTTPRequests               int64 // connections closed because they spoke HTTP
+	Rejected                   int64 // connections that were refused
+	Channels, Patterns         int   // with subscribers
+	ShardChannels              int
+	UsedMemory, PeakMemory     int64 // bytes, of the Go runtime
+	ResidentMemory             int64 // bytes
+}
+
+// CommandStats are the counts of a command or subcommand.
+type CommandStats struct {
+	Name     string // as commandstats names it: "config|get"
+	Calls    int64  // executed
+	Rejected int64  // refused before execution
+	Failed   int64  // executed and answered with an error
+	Nanos    int64  // spent executing
+}
+
+// ErrorStats is the number of error replies that begin with a word.
+type ErrorStats struct {
+	Prefix string
+	Count  int64
+}
+
+// Snapshot asks every loop of g. It blocks until all have answered, so it must
+// not be called from a loop, nor when g shuts down.
+func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
+	parts := make([]totals, d.cfg.Shards)
+	g.Each(func(l *shard.Loop) {
+		own := l.Local().(*local)
+		parts[l.Shard()] = totals{since(l.Stats(), own.base), own.clone()}
+	})
+	s := Snapshot{
+		Started:       d.cfg.Started,
+		Taken:         time.Now(),
+		Version:       d.cfg.Version,
+		CompatVersion: compatVersion,
+		RunID:         d.cfg.RunID,
+		IO:            d.cfg.IO,
+		Rejected:      d.rejected(),
+		Channels:      g.Store().Count(channelstore.Channels),
+		Patterns:      g.Store().Count(channelstore.Patterns),
+		ShardChannels: g.Store().Count(channelstore.ShardChannels),
+	}
+	memory := readMemory()
+	s.UsedMemory, s.ResidentMemory, s.PeakMemory = memory.used, memory.resident, d.notePeak(memory.used)
+
+	counts := newCounters(len(d.table.rows))
+	for _, p := range parts {
+		s.Shards = append(s.Shards, p.shard)
+		s.Total.Add(p.shard)
+		counts.add(&p.counts)
+	}
+	s.ErrorReplies = counts.errorReplies + s.Total.ProtocolErrors
+	s.AuthFailures, s.HTTPRequests = counts.authFailures, counts.httpRequests
+	for i, n := range counts.commands {
+		if n != (commandCounters{}) {
+			s.Commands = append(s.Commands, CommandStats{
+				Name: d.table.rows[i].fullName, Calls: n.calls, Rejected: n.rejected, Failed: n.failed, Nanos: n.nanos,
+			})
+		}
+	}
+	counts.addErrors(errPrefix, s.Total.ProtocolErrors)
+	for _, e := range counts.errors {
+		if e.n > 0 {
+			s.Errors = append(s.Errors, ErrorStats{e.prefix, e.n})
+		}
+	}
+	slices.SortFunc(s.Errors, func(a, b ErrorStats) int { return strings.Compare(a.Prefix, b.Prefix) })
+	return s
+}
+
+// Calls returns the number of commands executed.
+func (s *Snapshot) Calls() int64 {
+	var n int64
+	for _, c := range s.Commands {
+		n += c.Calls
+	}
+	return n
+}
