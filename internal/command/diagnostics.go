@@ -2,10 +2,8 @@ package command
 
 import "broker/resp"
 
-// What LATENCY DOCTOR and MEMORY DOCTOR say.
+// What MEMORY DOCTOR says.
 const (
-	latencyReport = "Latency events are not recorded by this server, so there is nothing to diagnose. " +
-		"INFO commandstats tells how much time each command took.\n"
 	memoryReport = "This server stores no keys, so there is no dataset to examine. " +
 		"INFO memory tells what the process uses, and tot-mem in CLIENT LIST what each connection does.\n"
 )
@@ -28,67 +26,6 @@ func moduleContainer() *command {
 				run: always(func(w *resp.Writer) { w.Array(0) }),
 			},
 			helpCommand("5.0.0", 0),
-		},
-	}
-}
-
-// latencyContainer answers as a server with latency-monitor-threshold 0, which
-// records no event.
-func latencyContainer() *command {
-	const flags = flagAdmin | flagNoScript | flagLoading | flagStale
-	toAll := []string{"nondeterministic_output", "request_policy:all_nodes", "response_policy:special"}
-	event := arg{name: "event", kind: kindString}
-	events := arg{name: "event", kind: kindString, optional: true, multiple: true}
-	return &command{
-		name: "latency", arity: -2,
-		group: "server", since: "2.8.13", complexity: "that of the subcommand",
-		summary: "Tells about latency events, which are not recorded.",
-		subs: []*command{
-			{
-				name: "doctor", arity: 2, flags: flags, tips: toAll,
-				since: "2.8.13", complexity: "O(1)",
-				summary: "Says that latency events are not recorded, and where to look instead.",
-				help: []string{
-					"DOCTOR",
-					"    Return a human readable latency analysis report.",
-				},
-				run: always(func(w *resp.Writer) { w.Verbatim("txt", latencyReport) }),
-			},
-			{
-				name: "history", arity: 3, flags: flags, tips: toAll,
-				since: "2.8.13", complexity: "O(1)",
-				summary: "Returns the records of an event: always none.",
-				args:    []arg{event},
-				help: []string{
-					"HISTORY <event>",
-					"    Return time-latency samples for the <event> class.",
-				},
-				run: always(func(w *resp.Writer) { w.Array(0) }),
-			},
-			{
-				name: "latest", arity: 2, flags: flags, tips: toAll,
-				since: "2.8.13", complexity: "O(1)",
-				summary: "Returns the last record of each event: always none.",
-				help: []string{
-					"LATEST",
-					"    Return the latest latency samples for all events.",
-				},
-				run: always(func(w *resp.Writer) { w.Array(0) }),
-			},
-			{
-				name: "reset", arity: -2, flags: flags,
-				tips:  []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
-				since: "2.8.13", complexity: "O(1)",
-				summary: "Removes the records of all events, or of some, and counts those events: always 0.",
-				args:    []arg{events},
-				help: []string{
-					"RESET [<event> ...]",
-					"    Reset latency data of one or more <event> classes.",
-					"    (default: reset all data for all event classes)",
-				},
-				run: always(func(w *resp.Writer) { w.Int(0) }),
-			},
-			helpCommand("2.8.13", 0),
 		},
 	}
 }

@@ -19,6 +19,9 @@ type section struct {
 	// counted: needs the counters of all loops.
 	counted bool
 
+	// timed: needs the histograms of all loops.
+	timed bool
+
 	write func(*report)
 }
 
@@ -34,6 +37,7 @@ func infoSections() []section {
 		{name: "modules", title: "Modules", write: func(*report) {}},
 		{name: "commandstats", title: "Commandstats", optional: true, counted: true, write: (*report).commandStats},
 		{name: "errorstats", title: "Errorstats", counted: true, write: (*report).errorStats},
+		{name: "latencystats", title: "Latencystats", optional: true, timed: true, write: (*report).latencyStats},
 		{name: "cluster", title: "Cluster", write: (*report).cluster},
 		{name: "keyspace", title: "Keyspace", write: func(*report) {}},
 		{name: "broker", title: "Broker", counted: true, write: (*report).broker},
@@ -69,6 +73,7 @@ type report struct {
 	d       *Dispatcher
 	session *shard.Session
 	total   totals
+	times   []*histogram // by command.number; nil unless a section needs them
 	text    strings.Builder
 }
 
@@ -78,34 +83,53 @@ type totals struct {
 	counts counters
 }
 
+// An infoPart is what INFO learns from one loop.
+type infoPart struct {
+	totals
+	times []*histogram
+}
+
 // info answers INFO. Loops are asked only when a section needs their counters.
 func (c *call) info() {
 	d, s := c.d, c.session
 	sections := chooseSections(c.args[1:])
-	counted := false
+	counted, timed := false, false
 	for _, section := range sections {
 		counted = counted || section.counted
+		timed = timed || section.timed
 	}
-	if !counted {
-		s.Reply().Verbatim("txt", d.report(s, sections, totals{}))
+	if !counted && !timed {
+		s.Reply().Verbatim("txt", d.report(s, sections, totals{}, nil))
 		return
 	}
-	shard.Gather(s, func(l *shard.Loop) totals {
+	shard.Gather(s, func(l *shard.Loop) infoPart {
 		own := l.Local().(*local)
-		return totals{since(l.Stats(), own.base), own.clone()}
-	}, func(parts []totals) {
-		total := parts[0]
+		p := infoPart{totals: totals{since(l.Stats(), own.base), own.clone()}}
+		if timed {
+			p.times = cloneHistograms(l)
+		}
+		return p
+	}, func(parts []infoPart) {
+		var times []*histogram
+		if timed {
+			all := make([][]*histogram, len(parts))
+			for i := range parts {
+				all[i] = parts[i].times
+			}
+			times = mergeHistograms(all)
+		}
+		total := parts[0].totals
 		for i := range parts[1:] {
 			total.shard.Add(parts[1+i].shard)
 			total.counts.add(&parts[1+i].counts)
 		}
-		s.Reply().Verbatim("txt", d.report(s, sections, total))
+		s.Reply().Verbatim("txt", d.report(s, sections, total, times))
 	})
 }
 
 // report writes sections in Redis's format: a blank line between two.
-func (d *Dispatcher) report(s *shard.Session, sections []section, total totals) string {
-	r := &report{d: d, session: s, total: total}
+func (d *Dispatcher) report(s *shard.Session, sections []section, total totals, times []*histogram) string {
+	r := &report{d: d, session: s, total: total, times: times}
 	for i, section := range sections {
 		if i > 0 {
 			r.text.WriteString("\r\n")
