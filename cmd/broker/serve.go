@@ -73,14 +73,27 @@ func serve(sources config.Sources, asRedis bool, stdout, stderr io.Writer, stop 
 		}
 		defer removePIDFile(cfg.PIDFile)
 	}
-	log.Info("Ready to accept connections",
+	manager, err := newNotifier(cfg.Supervised, sources.Env)
+	if err == nil {
+		err = manager.tell(notifyReady)
+	}
+	if err != nil {
+		log.Warn("Cannot tell the service manager of the start", "error", err)
+	}
+	ready := []any{
 		"version", broker.Version,
 		"pid", os.Getpid(),
 		"shards", cfg.ShardCount(),
 		"io", cfg.IO,
-		"addrs", joinAddrs(b.Addrs()))
+		"addrs", joinAddrs(b.Addrs()),
+	}
+	if addr := b.AdminAddr(); addr != nil {
+		ready = append(ready, "admin", addr)
+	}
+	log.Info("Ready to accept connections", ready...)
 
 	sig := <-stop
+	_ = manager.tell(notifyStopping) // as well as can be
 	log.Info("Shutting down", "signal", sig, "timeout", cfg.ShutdownTimeout)
 	return shutdown(b.Shutdown, cfg.ShutdownTimeout, log, stop)
 }
