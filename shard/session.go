@@ -231,8 +231,14 @@ func (s *Session) Info() Info {
 	if o := s.out; o != nil {
 		in.OutBufLen = len(o.w.B) - o.mark
 		in.OutListLen = len(o.segments) - o.head
-		in.OutMem = o.bytes
 	}
+	if o := s.held; o != nil {
+		in.OutListLen += len(o.segments) - o.head
+	}
+	if q := s.behind; q != nil {
+		in.OutListLen += len(q.entries) - q.head - q.dead
+	}
+	in.OutMem = s.pending() - int64(in.OutBufLen)
 	in.TotMem = s.memory()
 	return in
 }

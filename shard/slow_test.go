@@ -404,3 +404,56 @@ func TestSlow_BehindSince(t *testing.T) {
 		b.stop()
 	})
 }
+
+// A message that eight clients are owed is charged eight times and held once,
+// and when they have read nothing is.
+func TestQueued_SharedBytesAreHeldOnce(t *testing.T) {
+	for _, kind := range []SlowKind{SlowDisconnect, SlowDropOldest} {
+		t.Run(kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newTestBroker(t, 2, withPolicy(kind, 1<<30))
+				var clients []*testClient
+				for range 8 {
+					c := b.dialPaused()
+					c.send("SUB a")
+					clients = append(clients, c)
+				}
+				p := b.dial()
+				synctest.Wait()
+				for i := range 300 {
+					p.send("PUB a " + payload(i))
+				}
+				synctest.Wait()
+				queued := func() (all Queued, sum int64) {
+					all = Queued{held: map[*byte]int{}}
+					parts := make(chan Queued, 2)
+					b.group.Each(func(l *Loop) { parts <- l.Queued() })
+					for range 2 {
+						all.Add(<-parts)
+					}
+					_, sum = b.charged()
+					return all, sum
+				}
+				all, sum := queued()
+				const published = 300 * 10_000
+				if all.Owed < 7*published || all.Owed > sum {
+					t.Errorf("%d bytes are owed, the sessions are charged %d", all.Owed, sum)
+				}
+				if held := all.HeldBytes(); held < published*9/10 || held > 2*published {
+					t.Errorf("%d bytes are held of %d published", held, published)
+				}
+				for _, c := range clients {
+					close(c.paused)
+				}
+				synctest.Wait()
+				if all, _ := queued(); all.Owed != 0 || all.HeldBytes() != 0 {
+					t.Errorf("%d bytes are owed, %d held by clients that have everything", all.Owed, all.HeldBytes())
+				}
+				for _, c := range append(clients, p) {
+					c.close()
+				}
+				b.stop()
+			})
+		})
+	}
+}

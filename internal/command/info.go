@@ -80,6 +80,7 @@ type report struct {
 // totals are the counters of all loops together.
 type totals struct {
 	shard  shard.Stats
+	queued shard.Queued
 	counts counters
 }
 
@@ -104,7 +105,7 @@ func (c *call) info() {
 	}
 	shard.Gather(s, func(l *shard.Loop) infoPart {
 		own := l.Local().(*local)
-		p := infoPart{totals: totals{since(l.Stats(), own.base), own.clone()}}
+		p := infoPart{totals: totals{since(l.Stats(), own.base), l.Queued(), own.clone()}}
 		if timed {
 			p.times = cloneHistograms(l)
 		}
@@ -121,6 +122,7 @@ func (c *call) info() {
 		total := parts[0].totals
 		for i := range parts[1:] {
 			total.shard.Add(parts[1+i].shard)
+			total.queued.Add(parts[1+i].queued)
 			total.counts.add(&parts[1+i].counts)
 		}
 		s.Reply().Verbatim("txt", d.report(s, sections, total, times))

@@ -85,8 +85,9 @@ func (r *report) stats() {
 	r.float("instantaneous_input_kbps", in/1024, 2)
 	r.float("instantaneous_output_kbps", out/1024, 2)
 	r.int("rejected_connections", r.d.rejected())
-	r.zeros("sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys", "evicted_keys", "evicted_clients",
-		"keyspace_hits", "keyspace_misses")
+	r.zeros("sync_full", "sync_partial_ok", "sync_partial_err", "expired_keys", "evicted_keys")
+	r.int("evicted_clients", st.Closed[shard.CloseByMemory])
+	r.zeros("keyspace_hits", "keyspace_misses")
 	r.int("pubsub_channels", int64(store.Count(channelstore.Channels)))
 	r.int("pubsub_patterns", int64(store.Count(channelstore.Patterns)))
 	r.int("pubsubshard_channels", int64(store.Count(channelstore.ShardChannels)))
@@ -148,6 +149,11 @@ func (r *report) broker() {
 	r.line("broker_io", r.d.cfg.IO)
 	r.int("broker_messages_published", st.Messages)
 	r.int("broker_messages_delivered", st.Deliveries)
+	r.int("broker_messages_dropped", st.Dropped)
+	// What slow subscribers are owed, as charged to each and as it is held.
+	r.int("broker_slow_subscribers", st.BehindSessions)
+	r.int("broker_queued_bytes", r.total.queued.Owed)
+	r.int("broker_queued_bytes_held", r.total.queued.HeldBytes())
 	r.int("broker_protocol_errors", st.ProtocolErrors)
 	r.int("broker_http_requests_refused", r.total.counts.httpRequests)
 	r.int("broker_session_panics", st.Panics)

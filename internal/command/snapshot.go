@@ -26,6 +26,7 @@ type Snapshot struct {
 	Rejected                   int64 // connections that were refused
 	Channels, Patterns         int   // with subscribers
 	ShardChannels              int
+	QueuedBytes, QueuedHeld    int64 // bytes that slow subscribers are owed, and what those occupy
 	UsedMemory, PeakMemory     int64 // bytes, of the Go runtime
 	ResidentMemory             int64 // bytes
 }
@@ -51,7 +52,7 @@ func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
 	parts := make([]totals, d.cfg.Shards)
 	g.Each(func(l *shard.Loop) {
 		own := l.Local().(*local)
-		parts[l.Shard()] = totals{since(l.Stats(), own.base), own.clone()}
+		parts[l.Shard()] = totals{since(l.Stats(), own.base), l.Queued(), own.clone()}
 	})
 	s := Snapshot{
 		Started:       d.cfg.Started,
@@ -69,11 +70,14 @@ func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
 	s.UsedMemory, s.ResidentMemory, s.PeakMemory = memory.used, memory.resident, d.notePeak(memory.used)
 
 	counts := newCounters(len(d.table.rows))
+	var queued shard.Queued
 	for _, p := range parts {
+		queued.Add(p.queued)
 		s.Shards = append(s.Shards, p.shard)
 		s.Total.Add(p.shard)
 		counts.add(&p.counts)
 	}
+	s.QueuedBytes, s.QueuedHeld = queued.Owed, queued.HeldBytes()
 	s.ErrorReplies = counts.errorReplies + s.Total.ProtocolErrors
 	s.AuthFailures, s.HTTPRequests = counts.authFailures, counts.httpRequests
 	for i, n := range counts.commands {
