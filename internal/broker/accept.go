@@ -21,7 +21,13 @@ const (
 	maxClientsError = "-ERR max number of clients reached\r\n"
 	protectedError  = "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user. " +
 		"In this mode connections are only accepted from the loopback interface. " +
-		"To accept connections from other machines, restart the broker with '--protected-mode no', and MAKE SURE that it can be reached by those only who may use it.\r\n"
+		"If you want to connect from external computers to Redis you may adopt one of the following solutions: " +
+		"1) Just disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface by connecting to Redis from the same host the server is running, " +
+		"however MAKE SURE Redis is not publicly accessible from internet if you do so. Use CONFIG REWRITE to make this change permanent. " +
+		"2) Alternatively you can just disable the protected mode by editing the Redis configuration file, and setting the protected mode option to 'no', and then restarting the server. " +
+		"3) If you started the server manually just for testing, restart it with the '--protected-mode no' option. " +
+		"4) Set up an authentication password for the default user. " +
+		"NOTE: You only need to do one of the above things in order for the server to start accepting connections from the outside.\r\n"
 )
 
 // accept is the acceptor goroutine of one listener. It ends when the listener
@@ -100,7 +106,7 @@ func (b *Broker) refusal(c shard.Conn) string {
 
 // protects reports whether protected mode keeps c out.
 func (b *Broker) protects(c shard.Conn) bool {
-	return b.current.Load().cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback()
+	return b.current.Load().cfg.ProtectedMode && !c.Unix && !c.Remote.Addr().IsLoopback() && b.users.Open()
 }
 
 // full reports whether there are as many clients as there may be, those whose

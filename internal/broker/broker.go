@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"broker/internal/acl"
 	"broker/internal/command"
 	"broker/internal/config"
 	"broker/rcu"
@@ -25,6 +26,7 @@ type Broker struct {
 	// Immutable after Start.
 	log      *slog.Logger
 	group    *shard.Group
+	users    *acl.Store
 	stopping chan struct{}   // closed by Shutdown
 	life     context.Context // ends then, too
 	end      context.CancelFunc
@@ -90,6 +92,8 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		SetParams:     b.setParameters,
 		Apply:         b.apply,
 		RewriteParams: b.rewriteParameters,
+		ACLFile:       cfg.ACLFile,
+		Log:           log,
 		Databases:     cfg.Databases,
 		Started:       time.Now(),
 		RunID:         newRunID(),
@@ -100,12 +104,19 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		ConfigFile:    cfg.File,
 	})
 	b.OnChange(func(cfg *config.Config) { commands.Configure(runtime(cfg)) })
+	b.users = commands.Users()
+	if err := loadUsers(b.users, &cfg); err != nil {
+		closeListeners(listeners)
+		b.admin.close()
+		return nil, err
+	}
 	b.group, err = shard.NewGroup(shard.Config{
 		Shards:   cfg.ShardCount(),
 		Driver:   string(cfg.IO),
 		Handle:   commands.Handle,
 		EndRun:   commands.EndRun,
 		NewLocal: commands.NewLocal,
+		Opened:   commands.Opened,
 		Ended:    commands.Ended,
 		Settings: st.settings,
 		Limits:   resp.DefaultLimits(),
@@ -200,6 +211,10 @@ func runtime(cfg *config.Config) command.Runtime {
 	return command.Runtime{
 		MaxSubscriptions: cfg.MaxSubscriptions,
 		MaxPatternBytes:  cfg.MaxPatternBytes,
+
+		RequirePass: cfg.RequirePass,
+		AllChannels: cfg.ACLPubSubDefault == config.AllChannels,
+		ACLLogLen:   cfg.ACLLogMaxLen,
 
 		SlowlogSlowerThan:  slowlogThreshold(cfg.SlowlogSlowerThanMicros),
 		SlowlogMaxLen:      cfg.SlowlogMaxLen,

@@ -139,6 +139,7 @@ func TestBroker_RefusesMoreThanMaxClients(t *testing.T) {
 func TestBroker_ProtectedModeTurnsOtherMachinesAway(t *testing.T) {
 	b := start(t, nil)
 	open := start(t, func(c *config.Config) { c.ProtectedMode = false })
+	locked := start(t, func(c *config.Config) { c.RequirePass = "secret" })
 	for _, tc := range []struct {
 		from    string
 		unix    bool
@@ -153,6 +154,9 @@ func TestBroker_ProtectedModeTurnsOtherMachinesAway(t *testing.T) {
 		}
 		if why := open.refusal(c); why != "" {
 			t.Errorf("%s without protected mode: %q", tc.from, why)
+		}
+		if why := locked.refusal(c); why != "" {
+			t.Errorf("%s with a password: %q", tc.from, why)
 		}
 	}
 }

@@ -82,6 +82,7 @@ func (b *Broker) rewriteParameters() error {
 	}
 	defer end()
 	cfg := b.current.Load().cfg
+	cfg.Users = b.users.Lines()
 	err = cfg.Rewrite()
 	switch {
 	case err == nil:

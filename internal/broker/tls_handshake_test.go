@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"broker/internal/acl"
 	"broker/resp"
 	"broker/shard"
 )
@@ -43,6 +44,7 @@ func inMemory(t *testing.T, places int) *Broker {
 	b := &Broker{
 		log:        log,
 		group:      group,
+		users:      acl.NewStore(acl.Config{}),
 		stopping:   make(chan struct{}),
 		handshakes: newHandshakes(places, handshakePeriod, crowdedPeriod),
 		tls:        tlsState{log: log},
