@@ -67,6 +67,14 @@ type Config struct {
 	// is called on loops and must not block. nil: none ever is.
 	Rejected func() int64
 
+	// DebugCommand says who may use DEBUG.
+	DebugCommand DebugAccess
+
+	// Shutdown begins to end the broker in an orderly way, for SHUTDOWN. It is
+	// called on loops, must not block, and may be called again. nil: nothing
+	// ends, and SHUTDOWN is not answered.
+	Shutdown func()
+
 	// ConfigFile and Executable are paths for INFO; empty: unknown.
 	ConfigFile, Executable string
 }
@@ -79,6 +87,9 @@ type Dispatcher struct {
 	table   *table
 	users   *acl.Store
 	guesses *guesses
+
+	// startMemory is what was in use at the start, in bytes.
+	startMemory int64
 
 	runtime      atomic.Pointer[Runtime] // see Configure; immutable
 	alerts       atomic.Uint32           // see alert; written under mu
@@ -115,13 +126,16 @@ func New(cfg Config) *Dispatcher {
 	if cfg.RewriteParams == nil {
 		cfg.RewriteParams = func() error { return errors.New(errNoConfigFile) }
 	}
+	if cfg.Shutdown == nil {
+		cfg.Shutdown = func() {}
+	}
 	if cfg.Rejected == nil {
 		cfg.Rejected = func() int64 { return 0 }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dispatcher{cfg: cfg, table: newTable(), guesses: newGuesses()}
+	d := &Dispatcher{cfg: cfg, table: newTable(), startMemory: readMemory().used, guesses: newGuesses()}
 	d.users = newUsers(d.table)
 	d.Configure(Runtime{})
 	return d
@@ -244,6 +258,9 @@ func (d *Dispatcher) resolve(s *shard.Session, l *local, args [][]byte) (cmd *co
 	s.SetLastCommand(cmd.fullName)
 	if !cmd.arityMatches(len(args)) {
 		return cmd, wrongArity(cmd)
+	}
+	if cmd.restricted && !d.mayDebug(s) {
+		return cmd, errDebugNotAllowed
 	}
 	return cmd, ""
 }

@@ -49,6 +49,7 @@ const (
 	errNoMultiDiscard = "ERR DISCARD without MULTI"
 	errExecAbort      = "EXECABORT Transaction discarded because of previous errors."
 	errSlowlogCount   = "ERR count should be greater than or equal to -1"
+	errNoShutdown     = "ERR No shutdown in progress."
 	errListCount      = "ERR COUNT must be between 1 and 100000"
 	errSlowLimit      = "ERR LIMIT must be a number of bytes between 1 and 1099511627776"
 	errPauseMode      = "ERR CLIENT PAUSE mode must be WRITE or ALL"

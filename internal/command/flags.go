@@ -18,6 +18,7 @@ const (
 	flagNoAuth
 	flagNoMandatoryKeys
 	flagMovableKeys
+	flagNoMulti
 	flagAllowBusy
 )
 
@@ -39,6 +40,7 @@ var flagNames = []struct {
 	{flagNoAuth, "no_auth"},
 	{flagNoMandatoryKeys, "no_mandatory_keys"},
 	{flagMovableKeys, "movablekeys"},
+	{flagNoMulti, "no_multi"},
 	{flagAllowBusy, "allow_busy"},
 }
 

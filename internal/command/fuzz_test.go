@@ -30,11 +30,17 @@ func FuzzHandle(f *testing.F) {
 		"CLIENT\xfeTRACKING\xfeON\xfeBCAST\xfePREFIX\xfea\xffCLIENT\xfeTRACKING\xfeON\xfeBCAST\xfePREFIX\xfeab", "CLIENT\xfeTRACKING\xfeON\xfeREDIRECT\xfe1",
 		"EVAL\xfe" + publishScript + "\xfe1\xfek\xfep\xfea\xfea", "COMMAND\xfeGETKEYS\xfeeval\xfex\xfe9223372036854775807\xfea",
 		"COMMAND\xfeGETKEYSANDFLAGS\xfemget\xfea", "XRANGE\xfes\xfe(1-1\xfe(+", "SCAN\xfe0\xfeCOUNT\xfe1\xfeMATCH", "CONFIG\xfeRESETSTAT\xffINFO",
+		"DEBUG\xfePROTOCOL\xfeset\xffDEBUG\xfeSLEEP\xfe-1e999", "SLOWLOG\xfeGET\xfe-1", "LATENCY\xfeHISTOGRAM\xfeconfig\xfex",
 		"x\r\n\xfe\r\n-ERR forged\r\n",
 	} {
 		f.Add([]byte(s))
 	}
-	srv := startServer(f, 2)
+	srv := startServerWith(f, 2, func(d *Dispatcher, s *shard.Session, args [][]byte) {
+		d.Handle(s, args)
+		if is(args[0], "SHUTDOWN") && s.Suspended() {
+			s.CloseNow(shard.CloseByShutdown) // as the end of the broker would
+		}
+	}, func(cfg *Config) { cfg.DebugCommand = DebugEverybody })
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var request strings.Builder
 		for _, command := range bytes.SplitN(data, []byte{0xff}, 2) {

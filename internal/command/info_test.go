@@ -37,12 +37,13 @@ func TestInfo_Sections(t *testing.T) {
 	c := startServer(t, 2).dial()
 	standard := "Server Clients Memory Persistence Stats Replication CPU Modules Errorstats Cluster Keyspace Broker"
 	all := strings.Replace(standard, "Modules", "Modules Commandstats", 1)
+	all = strings.Replace(all, "Errorstats", "Errorstats Latencystats", 1)
 	for _, tt := range []struct{ args, want string }{
 		{"", standard},
 		{"default", standard},
 		{"all", all},
 		{"EVERYTHING", all},
-		{"default commandstats", all},
+		{"default commandstats latencystats", all},
 		{"all server", all},
 		{"stats SERVER stats", "Server Stats"},
 		{"keyspace nope cluster", "Cluster Keyspace"},

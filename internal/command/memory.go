@@ -11,7 +11,8 @@ import (
 // memoryUse is what the process holds, in bytes.
 type memoryUse struct {
 	used     int64 // in use by the Go runtime, for objects and for itself
-	resident int64 // mapped from the operating system and not given back
+	mapped   int64 // mapped from the operating system and not given back
+	resident int64 // in main memory, as far as the system tells; else mapped
 }
 
 // readMemory asks the Go runtime; it does not stop the world.
@@ -25,7 +26,7 @@ func readMemory() memoryUse {
 	metrics.Read(samples)
 	value := func(i int) int64 { return int64(samples[i].Value.Uint64()) }
 	mapped := value(0) - value(1)
-	m := memoryUse{used: mapped - value(2) - value(3), resident: mapped}
+	m := memoryUse{used: mapped - value(2) - value(3), mapped: mapped, resident: mapped}
 	if rss, ok := residentBytes(); ok {
 		m.resident = rss
 	}

@@ -52,6 +52,8 @@ func serverCommands() []*command {
 		dbSizeCommand(),
 		flushCommand("flushall", "Accepts to remove all keys; there are none."),
 		flushCommand("flushdb", "Accepts to remove the keys of the database; there are none."),
+		debugCommand(),
+		shutdownCommand(),
 		slowlogContainer(),
 		moduleContainer(),
 		latencyContainer(),

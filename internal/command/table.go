@@ -45,6 +45,9 @@ type command struct {
 	// count; see timing.go.
 	frequent bool
 
+	// restricted: refused before anything else to who may not use DEBUG.
+	restricted bool
+
 	// extension: Redis has no such command. since names the version of Redis
 	// that is followed.
 	extension bool
