@@ -15,7 +15,7 @@ const envPrefix = "BROKER_"
 func applyEnv(to *loader, env []string) error {
 	for _, entry := range env {
 		variable, value, ok := strings.Cut(entry, "=")
-		if !ok || !strings.HasPrefix(variable, envPrefix) || isServiceLink(variable, value) {
+		if !ok || !strings.HasPrefix(variable, envPrefix) || variable == defaultsVariable || isServiceLink(variable, value) {
 			continue
 		}
 		p := parameterOf(to.rows, variable)

@@ -42,7 +42,8 @@ type Sources struct {
 	Args []string
 
 	// Env is the environment in the form of os.Environ. Only what begins
-	// with BROKER_ is looked at: BROKER_TCP_BACKLOG is tcp-backlog. Nil: none.
+	// with BROKER_ is looked at: BROKER_TCP_BACKLOG is tcp-backlog, and
+	// BROKER_DEFAULTS holds flags that everything else overrides. Nil: none.
 	Env []string
 
 	// Stdin is what the file name "-" stands for. Nil: there is none.
@@ -81,6 +82,9 @@ func (s Sources) load(system files) (Config, []Unused, error) {
 	}
 	l := &loader{config: Default(), rows: table()}
 	r := &fileReader{to: l, files: system}
+	if err := applyPackaged(r, s.Env); err != nil {
+		return Config{}, nil, err
+	}
 	switch {
 	case file == stdinName && s.Stdin == nil:
 		err = errNoStdin
