@@ -25,8 +25,8 @@ const shutdownGrace = time.Second
 var errShutdownHangs = errors.New("shutdown did not end in time")
 
 // serve runs the broker that the sources describe until a signal comes in on
-// stop, and returns the exit status. asRedis says that it was called as
-// redis-server, whose --version programs parse.
+// stop or a client sends SHUTDOWN, and returns the exit status. asRedis says
+// that it was called as redis-server, whose --version programs parse.
 func serve(sources config.Sources, asRedis bool, stdout, stderr io.Writer, stop <-chan os.Signal) int {
 	cfg, unused, err := sources.Load()
 	switch {
@@ -92,9 +92,14 @@ func serve(sources config.Sources, asRedis bool, stdout, stderr io.Writer, stop 
 	}
 	log.Info("Ready to accept connections", ready...)
 
-	sig := <-stop
+	cause := slog.String("command", "SHUTDOWN")
+	select {
+	case sig := <-stop:
+		cause = slog.Any("signal", sig)
+	case <-b.Asked():
+	}
 	_ = manager.tell(notifyStopping) // as well as can be
-	log.Info("Shutting down", "signal", sig, "timeout", cfg.ShutdownTimeout)
+	log.Info("Shutting down", cause, "timeout", cfg.ShutdownTimeout)
 	return shutdown(b.Shutdown, cfg.ShutdownTimeout, log, stop)
 }
 

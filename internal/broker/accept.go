@@ -18,8 +18,10 @@ const maxAcceptPause = 100 * time.Millisecond
 // What a connection that is not served is told. Clients know them by their
 // beginning.
 const (
-	maxClientsError = "-ERR max number of clients reached\r\n"
-	protectedError  = "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user. " +
+	maxClientsError        = "-ERR max number of clients reached\r\n"
+	maxClusterClientsError = "-ERR max number of clients + cluster connections reached\r\n"
+
+	protectedError = "-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user. " +
 		"In this mode connections are only accepted from the loopback interface. " +
 		"If you want to connect from external computers to Redis you may adopt one of the following solutions: " +
 		"1) Just disable protected mode sending the command 'CONFIG SET protected-mode no' from the loopback interface by connecting to Redis from the same host the server is running, " +
@@ -96,6 +98,9 @@ func (b *Broker) refusal(c shard.Conn) string {
 	switch {
 	case b.full():
 		b.rejected.Add(1)
+		if b.current.Load().cfg.ClusterEnabled {
+			return maxClusterClientsError
+		}
 		return maxClientsError
 	case b.protects(c):
 		b.rejected.Add(1)

@@ -28,6 +28,8 @@ type Broker struct {
 	group    *shard.Group
 	users    *acl.Store
 	stopping chan struct{}   // closed by Shutdown
+	asked    chan struct{}   // closed by askShutdown
+	askOnce  sync.Once       // guards that
 	life     context.Context // ends then, too
 	end      context.CancelFunc
 
@@ -62,6 +64,7 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 	b := &Broker{
 		log:        log,
 		stopping:   make(chan struct{}),
+		asked:      make(chan struct{}),
 		changing:   make(chan struct{}, 1),
 		handshakes: newHandshakes(maxHandshakes, handshakePeriod, crowdedPeriod),
 		tls:        tlsState{log: log},
@@ -100,6 +103,9 @@ func Start(cfg config.Config, log *slog.Logger) (*Broker, error) {
 		Shards:        cfg.ShardCount(),
 		IO:            string(cfg.IO),
 		Rejected:      b.rejected.Load,
+		DebugCommand:  debugAccess(cfg.DebugCommand),
+		Cluster:       cfg.ClusterEnabled,
+		Shutdown:      b.askShutdown,
 		Executable:    executable,
 		ConfigFile:    cfg.File,
 	})
@@ -173,6 +179,23 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 		b.log.Warn("some clients had not taken everything when the shutdown timeout ended")
 	}
 	return err
+}
+
+// Asked returns a channel that is closed when a client sends SHUTDOWN. Whoever
+// owes the Shutdown is to call it then.
+func (b *Broker) Asked() <-chan struct{} { return b.asked }
+
+func (b *Broker) askShutdown() { b.askOnce.Do(func() { close(b.asked) }) }
+
+// debugAccess returns who may use DEBUG.
+func debugAccess(a config.Access) command.DebugAccess {
+	switch a {
+	case config.AccessYes:
+		return command.DebugEverybody
+	case config.AccessLocal:
+		return command.DebugLocal
+	}
+	return command.DebugNobody
 }
 
 // tcpPort returns the TCP port that is listened on, or 0.

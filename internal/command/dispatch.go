@@ -67,6 +67,9 @@ type Config struct {
 	// is called on loops and must not block. nil: none ever is.
 	Rejected func() int64
 
+	// Cluster: the broker is a cluster of one node, see cluster.go.
+	Cluster bool
+
 	// DebugCommand says who may use DEBUG.
 	DebugCommand DebugAccess
 
