@@ -45,7 +45,7 @@ type Session struct {
 	held        *outbox     // what is delivered during HoldDeliveries; else nil
 	behind      *backlog    // what stands behind out for a session that may lose messages; else nil
 	slow        *SlowPolicy // its own policy; nil: none
-	userSlow    *SlowPolicy // its user's; nil: none
+	user        string      // see SetUser
 	dropped     int64       // messages lost
 	dropLogged  int64       // when its losses were last logged; 0: never
 	behindSince int64       // when it began to owe the client something; 0: it does not

@@ -52,6 +52,7 @@ type SlowPolicy struct {
 type SlowPolicies struct {
 	Default  SlowPolicy
 	Channels []ChannelPolicy
+	Users    map[string]SlowPolicy // by the name that SetUser was told
 }
 
 // A ChannelPolicy is the policy of the channels whose names match a glob.
@@ -70,27 +71,35 @@ func (p *SlowPolicies) drops() bool {
 			return true
 		}
 	}
+	for _, u := range p.Users {
+		if u.Kind != SlowDisconnect {
+			return true
+		}
+	}
 	return p.Default.Kind != SlowDisconnect
 }
 
 // SetSlowPolicy gives the session a policy of its own; nil takes it back.
 func (s *Session) SetSlowPolicy(p *SlowPolicy) { s.slow = p }
 
-// SetUserSlowPolicy gives the session the policy of its user; nil: none.
-func (s *Session) SetUserSlowPolicy(p *SlowPolicy) { s.userSlow = p }
+// SetUser names the user that the session is logged in as, whose policy
+// SlowPolicies may know.
+func (s *Session) SetUser(name string) { s.user = name }
 
 // SlowPolicy returns the policy for channels that no pattern names, and
 // whether it is the session's own.
 func (s *Session) SlowPolicy() (p SlowPolicy, own bool) {
-	switch {
-	case s.slow != nil:
+	if s.slow != nil {
 		return *s.slow, true
-	case s.userSlow != nil:
-		return *s.userSlow, false
-	case s.loop.settings.Slow != nil:
-		return s.loop.settings.Slow.Default, false
 	}
-	return SlowPolicy{}, false
+	all := s.loop.settings.Slow
+	if all == nil {
+		return SlowPolicy{}, false
+	}
+	if p, ok := all.Users[s.user]; ok {
+		return p, false
+	}
+	return all.Default, false
 }
 
 // NotifyDrops says whether the session is told of lost messages, by pushes
@@ -122,7 +131,7 @@ func (l *Loop) mayDrop(s *Session) bool {
 	if s.slow != nil {
 		return s.slow.Kind != SlowDisconnect
 	}
-	return l.slowDrops || s.userSlow != nil && s.userSlow.Kind != SlowDisconnect
+	return l.slowDrops
 }
 
 // slowPolicy returns the policy for a message to s.

@@ -212,7 +212,9 @@ func TestSlow_WhichPolicyHolds(t *testing.T) {
 	channel := SlowPolicy{SlowDisconnect, 0}
 	g := newDiscardGroup(1)
 	l := g.loops[0]
-	l.Apply(Settings{Slow: &SlowPolicies{Default: common, Channels: []ChannelPolicy{{"news.*", channel}}}})
+	l.Apply(Settings{Slow: &SlowPolicies{
+		Default: common, Channels: []ChannelPolicy{{"news.*", channel}}, Users: map[string]SlowPolicy{"bob": user},
+	}})
 	s := g.discardSession(l)
 	check := func(name string, want SlowPolicy) {
 		t.Helper()
@@ -222,7 +224,7 @@ func TestSlow_WhichPolicyHolds(t *testing.T) {
 	}
 	check("other", common)
 	check("news.a", channel)
-	s.SetUserSlowPolicy(&user)
+	s.SetUser("bob")
 	check("other", user)
 	check("news.a", channel)
 	s.SetSlowPolicy(&own)

@@ -226,6 +226,7 @@ func settings(cfg *config.Config) shard.Settings {
 		AuthTimeout:      cfg.AuthTimeout,
 		ClientMemory:     cfg.MaxMemoryClients.Of(availableMemory()),
 		Slow:             slowPolicies(cfg),
+		Spin:             shard.Spin(cfg.Spin),
 	}
 }
 
@@ -260,6 +261,12 @@ func slowPolicies(cfg *config.Config) *shard.SlowPolicies {
 		p.Channels = append(p.Channels, shard.ChannelPolicy{
 			Pattern: c.Name, SlowPolicy: slowPolicy(c.Policy, c.LimitBytes),
 		})
+	}
+	for _, u := range cfg.SlowUserPolicies {
+		if p.Users == nil {
+			p.Users = map[string]shard.SlowPolicy{}
+		}
+		p.Users[u.Name] = slowPolicy(u.Policy, u.LimitBytes)
 	}
 	return p
 }

@@ -268,6 +268,11 @@ func TestBroker_SlowPolicy(t *testing.T) {
 		describe("drop-newest", "1048576")
 		c.do(`CONFIG SET slow-subscriber-policy conflate slow-subscriber-limit 5kb slow-subscriber-channel-policy "a* drop-oldest 10"`, "+OK")
 		describe("conflate", "5120")
+		c.do("ACL SETUSER bob on nopass +@all allchannels", "+OK")
+		c.do(`CONFIG SET slow-subscriber-user-policy "bob drop-newest 7 default drop-oldest 9"`, "+OK")
+		describe("drop-oldest", "9")
+		c.do("AUTH bob x", "+OK")
+		c.do("CLIENT SLOWPOLICY", "*10", "$6", "policy", "$11", "drop-newest", "$5", "limit", ":7", "$3", "own", ":0", "$6", "notify", ":0", "$7", "dropped", ":0")
 		for _, p := range b.current.Load().settings.Slow.Channels {
 			if p.Pattern != "a*" || p.Kind != shard.SlowDropOldest || p.LimitBytes != 10 {
 				t.Errorf("channel policy %+v", p)

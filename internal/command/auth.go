@@ -119,6 +119,7 @@ func addressOf(s *shard.Session) netip.Addr {
 // Opened is for the field of the same name of shard.Config: every session
 // begins as the default user, who may have to log in.
 func (d *Dispatcher) Opened(s *shard.Session) {
+	s.SetUser(acl.DefaultName)
 	anonymous, restricted := !d.users.Open(), !d.users.Default().Unrestricted()
 	if anonymous {
 		s.SetAnonymous(true)
@@ -142,6 +143,7 @@ func (d *Dispatcher) become(s *shard.Session, u *acl.User) {
 	if u != old {
 		st.keepGrants(s, old)
 		st.user = u
+		s.SetUser(u.Name())
 	}
 	if st.anonymous {
 		st.anonymous = false
