@@ -28,7 +28,7 @@ CHECKERS := ./integration/linear ./integration/ordering ./integration/faults \
 LDFLAGS := $(if $(VERSION),-X broker/internal/broker.Version=$(VERSION))
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-all race reliability soak lint lint-fast fmt fuzz bench pgo suite suite-valkey clients clients-install
+.PHONY: help build run test test-all race reliability soak lint lint-fast fmt fuzz bench pgo suite suite-valkey clients clients-install client-suites static image-root image release release-check
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ clients: ## run the programs of the client libraries
 	$(GO) -C integration/clients/programs/go vet ./...
 	$(GO) test -count=1 -timeout 5m ./integration/clients
 
+client-suites: ## run the tests that go-redis and rueidis bring for themselves
+	$(GO) test -count=1 -v -timeout 15m ./integration/clients/suites -suites
+
 test-all: test race fuzz reliability ## all of the tests: also race, a short run of every fuzz target, the checkers in full
 
 # -p 1: the checkers measure, so they run one after the other.
@@ -70,7 +73,7 @@ reliability: ## run the checkers in full and renew the README's table of their f
 SOAK ?= 30m
 
 soak: ## let clients come and go for SOAK at half the peak rate, and watch memory
-	SOAK='$(SOAK)' FIGURES='$(FIGURES)' $(GO) test -v -count 1 -timeout 0 ./integration/soak
+	SOAK='$(SOAK)' FIGURES='$(FIGURES)' $(GO) test -v -count 1 -timeout 0 -run 'TestSoak$$' ./integration/faults
 
 fuzz: ## run every fuzz target for FUZZTIME
 	@set -e; \
@@ -109,3 +112,27 @@ suite: ## run Redis's own test suite, fetched as a Debian source package
 
 suite-valkey: ## the same with Valkey's, optional: Debian may have moved on
 	$(GO) run ./integration/suite -install $(SUITE_ARGS) valkey
+
+# What a release and an image contain: the same bytes from the same commit and
+# the same Go, whatever the folder.
+OUT  ?= dist/broker
+DIST ?= dist
+
+static: ## build the program as releases and images contain it, without C libraries: make static OUT=dist/broker
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w $(LDFLAGS)' -o $(OUT) ./cmd/broker
+
+image-root: ## lay out the files of the container image in dist/image
+	rm -rf $(DIST)/image
+	mkdir -p $(DIST)/image/out/usr/bin
+	$(MAKE) --no-print-directory static OUT=$(DIST)/image/out/usr/bin/broker
+	ln -s broker $(DIST)/image/out/usr/bin/redis-server
+	ln -s broker $(DIST)/image/out/usr/bin/redis-cli
+
+image: image-root ## build the container image with buildah, without a daemon or a registry
+	packaging/image.sh $(DIST)/image
+
+release: ## make archives, Debian packages, bills of materials and checksums in dist/release
+	VERSION=$(VERSION) DIST=$(DIST) packaging/release.sh
+
+release-check: ## make a release twice, in different folders and with an empty build cache, and compare
+	packaging/reproducible.sh
