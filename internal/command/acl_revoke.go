@@ -134,18 +134,3 @@ func (d *Dispatcher) enforceEverywhere(s *shard.Session, changes []acl.Change, d
 		}
 	})
 }
-
-// confirm closes the session if it holds what its user is not allowed any
-// more. It is for the end of a subscription that took several turns, of which
-// enforce may have seen the beginning only.
-func (d *Dispatcher) confirm(s *shard.Session) {
-	u := d.userOf(s)
-	r := u.Rules()
-	if r.Unrestricted() {
-		return
-	}
-	st := stateOf(s)
-	if (revision{u: {User: u, After: r}}).takes(d, s, st) {
-		s.CloseNow(shard.CloseByRevocation)
-	}
-}

@@ -103,8 +103,10 @@ func inMulti(s *shard.Session) bool {
 // addressOf returns whom failed logins are held against: the client's address,
 // or its network of 64 bits, of which one client may have every address. All
 // clients of a Unix domain socket count as one.
-func addressOf(s *shard.Session) netip.Addr {
-	at, err := netip.ParseAddrPort(s.Addr())
+func addressOf(s *shard.Session) netip.Addr { return network(s.Addr()) }
+
+func network(addrPort string) netip.Addr {
+	at, err := netip.ParseAddrPort(addrPort)
 	if err != nil {
 		return netip.Addr{}
 	}

@@ -174,10 +174,6 @@ type call struct {
 	local   *local
 	cmd     *command
 	args    [][]byte // the command itself first; owned by the caller of Handle
-
-	// after is called when the command is finished, if the handler sets it and
-	// has suspended the session.
-	after func()
 }
 
 // reply returns the session's writer. It must be asked for again after a call
@@ -215,7 +211,6 @@ func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 		// The previous command paniced, so nobody has closed its run; the time
 		// since then is not its.
 		l.dropRun()
-		l.call.after = nil
 		l.call.session = nil
 	}
 	if s.Marked() || d.alerts.Load() != 0 {
@@ -268,8 +263,8 @@ func (d *Dispatcher) resolve(s *shard.Session, l *local, args [][]byte) (cmd *co
 	return cmd, ""
 }
 
-// run executes a command that may be. If something is to be done when it is
-// finished and it is not yet, that is returned for the caller to arrange.
+// run executes a command that may be. If it is not finished, the measurement
+// of its time is returned; the caller finishes that when the command is.
 func (d *Dispatcher) run(s *shard.Session, l *local, cmd *command, args [][]byte) *measurement {
 	byRun := cmd.frequent && len(args) <= maxRunArgs && !d.alerted(alertExact)
 	since := int64(0)
@@ -285,15 +280,11 @@ func (d *Dispatcher) run(s *shard.Session, l *local, cmd *command, args [][]byte
 	cmd.run(c)
 	// Neither the session nor the buffer behind args may be kept alive until
 	// the next command comes.
-	after := c.after
-	c.session, c.args, c.after = nil, nil, nil
-	switch {
-	case !byRun:
-		return d.measure(s, l, cmd, args, since, after)
-	case after != nil:
-		return &measurement{after: after}
+	c.session, c.args = nil, nil
+	if byRun {
+		return nil
 	}
-	return nil
+	return d.measure(s, l, cmd, args, since)
 }
 
 // EndRun closes the timing of the commands of one read. The loop calls it

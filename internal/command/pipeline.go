@@ -53,7 +53,7 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 	case st != nil:
 		s.AfterCommand(func() {
 			unfinished.finish()
-			d.commandDone(s, st)
+			st.commandDone(s)
 		})
 	case unfinished != nil:
 		s.AfterCommand(unfinished.finish)
@@ -109,11 +109,7 @@ type replyMode struct {
 func (st *connState) silent() bool { return st.reply.off || st.reply.skip }
 
 // commandDone is called when a command of a special session is finished.
-func (d *Dispatcher) commandDone(s *shard.Session, st *connState) {
-	if st.unconfirmed {
-		st.unconfirmed = false
-		d.confirm(s)
-	}
+func (st *connState) commandDone(s *shard.Session) {
 	s.Unmute()
 	st.attended = false
 	st.reply.skip, st.reply.skipNext = st.reply.skipNext, false

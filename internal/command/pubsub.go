@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"broker/channelstore"
+	"broker/shard"
 )
 
 const flagsSubscribe = flagPubSub | flagNoScript | flagLoading | flagStale
@@ -90,19 +91,38 @@ func (c *call) subscribe(kind channelstore.Kind) {
 			}
 		}
 	}
-	st := stateOf(s)
-	if st != nil {
-		st.granted(kind, names)
+	if len(names) > namesPerTurn {
+		names = cloneArgs(names)
 	}
-	s.Subscribe(kind, names)
-	switch {
-	case !s.Suspended():
-	case st != nil && st.attended:
-		st.unconfirmed = true // commandDone sees to it
-	default:
-		d := c.d
-		c.after = func() { d.confirm(s) }
+	c.d.subscribeSlice(s, kind, names)
+}
+
+// namesPerTurn is how many names one command may subscribe to in one turn.
+const namesPerTurn = 512
+
+// subscribeSlice subscribes to names, a slice per turn. Between two turns the
+// session's user may have lost what the command was checked for, and whoever
+// took it away has seen the slices before only; so each is checked when it is
+// its turn.
+func (d *Dispatcher) subscribeSlice(s *shard.Session, kind channelstore.Kind, names [][]byte) {
+	now, later := names[:min(len(names), namesPerTurn)], names[min(len(names), namesPerTurn):]
+	if st := stateOf(s); st != nil {
+		st.granted(kind, now)
 	}
+	s.Subscribe(kind, now)
+	if len(later) == 0 {
+		return
+	}
+	s.Yield(func() {
+		rules := d.userOf(s).Rules()
+		for _, name := range later[:min(len(later), namesPerTurn)] {
+			if !rules.Unrestricted() && !rules.Covers(string(name), kind == channelstore.Patterns) {
+				s.CloseNow(shard.CloseByRevocation)
+				return
+			}
+		}
+		d.subscribeSlice(s, kind, later)
+	})
 }
 
 func kindOf(kind channelstore.Kind) argKind {

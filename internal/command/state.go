@@ -24,9 +24,6 @@ type connState struct {
 	attended  bool         // commandDone will be called for the command that runs
 	executing bool         // EXEC runs
 	exec      *measurement // of EXEC, when that has to wait
-	// unconfirmed: what the command that runs subscribes to in several turns is
-	// to be checked once more; see confirm.
-	unconfirmed bool
 }
 
 // stateOf returns the session's state for reading; nil: as good as new.

@@ -84,10 +84,9 @@ func (d *Dispatcher) charge(l *local, cmd *command, calls, nanos int64) (slow bo
 type measurement struct {
 	d     *Dispatcher
 	s     *shard.Session
-	cmd   *command // nil: its time is not taken
+	cmd   *command
 	since int64
 	shown []string // its arguments for the slow log; nil: that keeps nothing
-	after func()   // what the handler wants to be called at the end
 }
 
 // finish is called on the session's loop when the command is finished. Without
@@ -96,23 +95,18 @@ func (m *measurement) finish() {
 	if m == nil {
 		return
 	}
-	if m.cmd != nil {
-		loop := m.s.Loop()
-		nanos := loop.Nanotime() - m.since
-		if m.d.charge(loop.Local().(*local), m.cmd, 1, nanos) && m.shown != nil {
-			m.d.noteSlow(m.s, m.shown, nanos)
-		}
-	}
-	if m.after != nil {
-		m.after()
+	loop := m.s.Loop()
+	nanos := loop.Nanotime() - m.since
+	if m.d.charge(loop.Local().(*local), m.cmd, 1, nanos) && m.shown != nil {
+		m.d.noteSlow(m.s, m.shown, nanos)
 	}
 }
 
 // measure ends the timing of a single command that began at since. If it is
 // not finished, its measurement is returned.
-func (d *Dispatcher) measure(s *shard.Session, l *local, cmd *command, args [][]byte, since int64, after func()) *measurement {
+func (d *Dispatcher) measure(s *shard.Session, l *local, cmd *command, args [][]byte, since int64) *measurement {
 	if s.Suspended() {
-		m := &measurement{d: d, s: s, cmd: cmd, since: since, after: after}
+		m := &measurement{d: d, s: s, cmd: cmd, since: since}
 		if d.runtime.Load().keepsSlow() && cmd.flags&flagSkipSlowlog == 0 {
 			m.shown = slowArgs(shownArgs(cmd, args))
 		}

@@ -207,7 +207,7 @@ func (e *execution) goOn() {
 	if e.waited {
 		e.state.exec.finish()
 		e.state.exec = nil
-		e.d.commandDone(s, e.state)
+		e.state.commandDone(s)
 	}
 }
 
