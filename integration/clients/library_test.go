@@ -250,9 +250,6 @@ func TestLibraries(t *testing.T) {
 					for _, proto := range lib.protos {
 						t.Run(fmt.Sprintf("%s/%s/resp=%d", s.name, a.name, proto), func(t *testing.T) {
 							t.Parallel()
-							if s.name == brokerBinary.name && a.password != "" {
-								t.Skip("the broker does not have this yet")
-							}
 							course{lib: lib, proto: proto, access: a}.run(t, argv, a.enter(t, s))
 						})
 					}

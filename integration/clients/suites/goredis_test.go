@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
 )
 
 // goRedisScope are the files of go-redis's suite that the list covers whole, or
