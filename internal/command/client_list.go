@@ -191,6 +191,9 @@ func clientFlags(in *shard.Info) string {
 	if st != nil && st.tx != nil {
 		flags = append(flags, 'x')
 	}
+	if st != nil && st.readonly {
+		flags = append(flags, 'r')
+	}
 	if st != nil && st.postponed {
 		flags = append(flags, 'b')
 	}

@@ -91,6 +91,9 @@ type Dispatcher struct {
 	users   *acl.Store
 	guesses *guesses
 
+	// nodeID and clusterShardID name the one node of the cluster and its shard.
+	nodeID, clusterShardID string
+
 	// startMemory is what was in use at the start, in bytes.
 	startMemory int64
 
@@ -138,7 +141,8 @@ func New(cfg Config) *Dispatcher {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	d := &Dispatcher{cfg: cfg, table: newTable(), startMemory: readMemory().used, guesses: newGuesses()}
+	d := &Dispatcher{cfg: cfg, table: newTable(), startMemory: readMemory().used,
+		nodeID: clusterID(cfg.RunID, "node"), clusterShardID: clusterID(cfg.RunID, "shard"), guesses: newGuesses()}
 	d.users = newUsers(d.table)
 	d.Configure(Runtime{})
 	return d
@@ -222,6 +226,8 @@ func (d *Dispatcher) Handle(s *shard.Session, args [][]byte) {
 	case refusal != "":
 		l.reject(s, cmd, refusal)
 	case cmd == nil: // closed
+	case d.crossesSlots(nil, cmd, args):
+		l.reject(s, cmd, errCrossSlot)
 	case !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2:
 		l.reject(s, cmd, notInSubscriberMode(cmd))
 	default:
@@ -250,6 +256,9 @@ func (d *Dispatcher) resolve(s *shard.Session, l *local, args [][]byte) (cmd *co
 		cmd = lookup(container.index, args[1])
 		if cmd == nil {
 			s.SetLastCommand("")
+			if container.clusterOnly && !d.cfg.Cluster {
+				return nil, errNoCluster // which clients take for the answer, whatever they asked
+			}
 			return nil, unknownSubcommand(container, args[1])
 		}
 	}

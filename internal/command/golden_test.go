@@ -31,7 +31,7 @@ var notAsGolden = map[string]string{
 }
 
 // laterThanGolden are the rows that 7.0.15 does not have.
-var laterThanGolden = []string{"client|setinfo", "client|no-touch"}
+var laterThanGolden = []string{"client|setinfo", "client|no-touch", "cluster|myshardid"}
 
 // helpLaterThanGolden are lines of HELP that came after 7.0.15 with an option.
 var helpLaterThanGolden = []string{"    * MAXAGE <maxage>", "      Kill connections older than the specified age."}
@@ -93,7 +93,7 @@ func TestHelp_EqualsRedis(t *testing.T) {
 		recordHelp(t)
 	}
 	golden := readGolden(t, goldenHelp)
-	srv := startServer(t, 1)
+	srv := startServer(t, 1, func(cfg *Config) { cfg.Cluster = true })
 	c := srv.dial()
 	for _, container := range newTable().commands {
 		if container.index["help"] == nil {
@@ -190,7 +190,7 @@ func recordCommandInfo(t *testing.T) {
 
 func recordHelp(t *testing.T) {
 	var out strings.Builder
-	redis := dialRedis(t)
+	redis := dialRedis(t, "--cluster-enabled", "yes")
 	for _, c := range newTable().commands {
 		if c.index["help"] != nil {
 			fmt.Fprintf(&out, "%s 2 %q\n", c.name, redis.do(c.name, "HELP"))
@@ -207,7 +207,7 @@ func writeGolden(t *testing.T, path, text string) {
 }
 
 // dialRedis starts redis-server on a free port and connects to it.
-func dialRedis(t *testing.T) *client {
+func dialRedis(t *testing.T, flags ...string) *client {
 	t.Helper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -215,7 +215,8 @@ func dialRedis(t *testing.T) *client {
 	}
 	port := free.Addr().(*net.TCPAddr).Port
 	_ = free.Close()
-	cmd := exec.Command("redis-server", "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	flags = append(flags, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--dir", t.TempDir())
+	cmd := exec.Command("redis-server", flags...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

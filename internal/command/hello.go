@@ -48,7 +48,7 @@ func (c *call) hello() {
 			return
 		}
 	}
-	s := c.session
+	d, s := c.d, c.session
 	newName := string(name)
 	done := func() {
 		if rename {
@@ -57,7 +57,7 @@ func (c *call) hello() {
 		if proto != s.Proto() {
 			s.SetProto(proto)
 		}
-		writeGreeting(s, proto)
+		d.writeGreeting(s, proto)
 	}
 	switch {
 	case auth:
@@ -70,7 +70,7 @@ func (c *call) hello() {
 }
 
 // writeGreeting describes the server to the client's library.
-func writeGreeting(s *shard.Session, proto resp.Proto) {
+func (d *Dispatcher) writeGreeting(s *shard.Session, proto resp.Proto) {
 	w := s.Reply()
 	w.Map(7)
 	w.BulkString("server")
@@ -82,7 +82,7 @@ func writeGreeting(s *shard.Session, proto resp.Proto) {
 	w.BulkString("id")
 	w.Int(int64(s.ID()))
 	w.BulkString("mode")
-	w.BulkString("standalone")
+	w.BulkString(d.mode())
 	w.BulkString("role")
 	w.BulkString("master")
 	w.BulkString("modules")

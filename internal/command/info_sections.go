@@ -17,7 +17,7 @@ func (r *report) server() {
 	uptime := int64(time.Since(cfg.Started).Seconds())
 	r.line("redis_version", compatVersion)
 	r.line("broker_version", cfg.Version)
-	r.line("redis_mode", "standalone")
+	r.line("redis_mode", r.d.mode())
 	r.line("os", operatingSystem())
 	r.int("arch_bits", 32<<(^uint(0)>>63))
 	r.line("monotonic_clock", "Go runtime")
@@ -110,7 +110,7 @@ func (r *report) replication() {
 	r.zeros("master_repl_offset", "repl_backlog_active")
 }
 
-func (r *report) cluster() { r.zeros("cluster_enabled") }
+func (r *report) cluster() { r.int("cluster_enabled", boolInt(r.d.cfg.Cluster)) }
 
 func (r *report) commandStats() {
 	rows := r.d.table.rows

@@ -88,6 +88,12 @@ func (d *Dispatcher) check(s *shard.Session, l *local, st *connState, cmd *comma
 	if denial := d.permitted(s, l, st, cmd, args); denial.Reason != acl.Allowed {
 		return noPermission(d.orDefault(st), cmd, denial)
 	}
+	if d.crossesSlots(st, cmd, args) {
+		if cmd.name == "exec" {
+			endTransaction(s)
+		}
+		return errCrossSlot
+	}
 	if !cmd.inSubscriberMode && s.Subscribed() && s.Proto() == resp.RESP2 {
 		return notInSubscriberMode(cmd)
 	}

@@ -11,6 +11,7 @@ type connState struct {
 	tracking *tracking    // what CLIENT TRACKING has switched on; nil: nothing
 	tx       *transaction // nil: not inside MULTI
 	reply    replyMode
+	readonly bool // READONLY
 	monitor  bool // receives a line per command
 
 	user       *acl.User // who is logged in; nil: the default user

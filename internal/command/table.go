@@ -48,6 +48,10 @@ type command struct {
 	// restricted: refused before anything else to who may not use DEBUG.
 	restricted bool
 
+	// clusterOnly: not even unknown subcommands are known to a server that is in
+	// no cluster.
+	clusterOnly bool
+
 	// extension: Redis has no such command. since names the version of Redis
 	// that is followed.
 	extension bool
