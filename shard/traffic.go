@@ -15,14 +15,17 @@ import (
 // message in N and counts it as N; N is adapted so that some sampledPerSecond
 // are looked at. A quiet loop counts exactly.
 const (
-	sampledPerSecond = 20_000
+	sampledPerSecond = 10_000
 	maxSampleWeight  = 1024
 	adaptPeriod      = int64(100 * time.Millisecond)
 
-	// maxTracked bounds the channels that one loop keeps counters for; a new
-	// one takes the place of one that has been quiet. maxTrackedName bounds
-	// their names.
+	// maxTracked bounds the channels that one loop keeps counters for. When
+	// there are so many, a new one takes the place of one that has been quiet,
+	// but only one in admission tries: among millions of channels nearly every
+	// sample is a new one, and most are not seen again. maxTrackedName bounds
+	// the names.
 	maxTracked     = 4096
+	admission      = 16
 	maxTrackedName = 1024
 )
 
@@ -97,9 +100,14 @@ func (t *traffic) find(channel []byte) *channelTraffic {
 	if t.channels == nil {
 		t.channels = map[string]*channelTraffic{}
 	}
-	c := &channelTraffic{}
-	if len(t.channels) >= maxTracked {
+	var c *channelTraffic
+	switch {
+	case len(t.channels) < maxTracked:
+		c = &channelTraffic{}
+	case rand.IntN(admission) == 0:
 		c = t.forget()
+	default:
+		return nil
 	}
 	t.channels[string(channel)] = c
 	return c
