@@ -177,10 +177,11 @@ type faultyConn struct {
 }
 
 func (c *faultyConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
 	if c.reads--; c.reads < 0 {
 		panic("asked for")
 	}
-	return c.Conn.Read(b)
+	return n, err
 }
 
 func (c *faultyConn) Write(b []byte) (int, error) {
@@ -206,9 +207,7 @@ func TestConns_PanicEndsOneSession(t *testing.T) {
 				go c.readLoop()
 				c.send("PING")
 				expect(t, c, "+PONG\r\n")
-				if name == "writer" {
-					c.send("PING")
-				}
+				c.send("PING")
 				<-c.done
 				ok.send("PING")
 				expect(t, ok, "+PONG\r\n")

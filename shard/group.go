@@ -192,7 +192,7 @@ func (g *Group) Each(f func(*Loop)) {
 // Gather runs collect on every loop and then done on s's own loop, with the
 // results in the order of the shards. s runs no further command until done has
 // returned; done is not called when s ends first. collect may read only what
-// its loop owns.
+// its loop owns. A panic in collect is logged, and is the end of s.
 func Gather[R any](s *Session, collect func(*Loop) R, done func([]R)) {
 	own := s.loop
 	g := own.group
@@ -209,7 +209,14 @@ func Gather[R any](s *Session, collect func(*Loop) R, done func([]R)) {
 			continue
 		}
 		o.post(func(o *Loop) {
+			answered := false
+			defer func() {
+				if !answered {
+					own.post(func(l *Loop) { l.doom(s, CloseByPanic) })
+				}
+			}()
 			r := collect(o)
+			answered = true
 			own.post(func(l *Loop) {
 				results[o.id] = r
 				waiting--

@@ -114,10 +114,19 @@ func (b *testBroker) handle(s *Session, args [][]byte) {
 			}
 			s.Reply().Int(total)
 		})
+	case "COLLECTPANIC":
+		Gather(s, func(l *Loop) int {
+			if l.id == (s.loop.id+1)%len(b.group.loops) {
+				panic("asked for")
+			}
+			return 0
+		}, func([]int) { s.Reply().OK() })
 	case "COUNTPANIC":
 		Gather(s, func(*Loop) int { return 0 }, func([]int) { panic("asked for") })
 	case "WAIT":
 		s.Delay(time.Second, func() { s.Reply().Simple("WAITED") })
+	case "OFFLOADPANIC":
+		Offload(s, func() int { panic("asked for") }, func(int) { s.Reply().OK() })
 	case "OFFLOAD":
 		Offload(s, func() int { time.Sleep(time.Second); return 7 }, func(n int) { s.Reply().Int(int64(n)) })
 	case "MUTED":

@@ -203,6 +203,8 @@ func TestLoop_ManyNamesTakeSeveralTurns(t *testing.T) {
 
 func TestLoop_PanicEndsOneSession(t *testing.T) {
 	t.Run("in a command", func(t *testing.T) { testPanicEndsOneSession(t, "PANIC") })
+	t.Run("while gathering", func(t *testing.T) { testPanicEndsOneSession(t, "COLLECTPANIC") })
+	t.Run("off the loop", func(t *testing.T) { testPanicEndsOneSession(t, "OFFLOADPANIC") })
 	t.Run("after a gather", func(t *testing.T) { testPanicEndsOneSession(t, "COUNTPANIC") })
 }
 

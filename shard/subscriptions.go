@@ -106,6 +106,9 @@ func (l *Loop) Subscribers(channel []byte, yield func(*Session) bool) {
 		return
 	}
 	part := list.Part(l.id)
+	if part == nil {
+		return
+	}
 	for i := range part.Chunks() {
 		for _, sub := range part.Chunk(i) {
 			if !yield(sub.Owner) {

@@ -27,10 +27,18 @@ func (s *Session) Delay(d time.Duration, f func()) {
 // Offload runs work, which may block, on a goroutine of its own, and then done
 // on s's loop with the result. s runs no further command until done has
 // returned; done is not called when s ends first. work must end: Shutdown waits
-// for it.
+// for it. A panic in it is logged, and is the end of s.
 func Offload[R any](s *Session, work func() R, done func(R)) {
 	resume := s.Suspend()
 	s.loop.group.helpers.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.loop.post(func(l *Loop) {
+					l.current = s
+					l.blame(p)
+				})
+			}
+		}()
 		r := work()
 		resume(func() { done(r) })
 	})

@@ -316,6 +316,7 @@ func TestQuit_AnswersThenCloses(t *testing.T) {
 func TestHTTP_IsClosedWithoutAWord(t *testing.T) {
 	for _, request := range []string{
 		"POST / HTTP/1.1\r\nHost: x\r\n\r\nPUBLISH a pwned\r\n",
+		"EHLO x\r\nMAIL FROM:<a@b>\r\nPUBLISH a pwned\r\n",
 		"hOsT: x\r\nPUBLISH a pwned\r\n",
 	} {
 		srv := startServer(t, 1)

@@ -244,7 +244,7 @@ func (d *Dispatcher) resolve(s *shard.Session, l *local, args [][]byte) (cmd *co
 	cmd = l.find(d.table, args[0])
 	if cmd == nil {
 		s.SetLastCommand("")
-		if isHTTP(args[0]) {
+		if isForeign(args[0]) {
 			l.httpRequests++
 			s.CloseNow(shard.CloseByCommand)
 			return nil, ""
@@ -317,10 +317,12 @@ func (l *local) find(t *table, name []byte) *command {
 	return cmd
 }
 
-// isHTTP reports whether the first word is that of an HTTP request. Those are
+// isForeign reports whether the first word is one of HTTP or SMTP. Those are
 // not answered: a web page can make a browser send them, with commands of the
 // page's choice in the body, so nothing after the first line may be read.
-func isHTTP(word []byte) bool { return is(word, "POST") || is(word, "HOST:") }
+func isForeign(word []byte) bool {
+	return is(word, "POST") || is(word, "HOST:") || is(word, "EHLO") || is(word, "HELO")
+}
 
 // reject answers a command that is not run. cmd is nil when there is none of
 // that name.
