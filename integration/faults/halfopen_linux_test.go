@@ -40,6 +40,7 @@ func vanish(t *testing.T, c net.Conn) bool {
 // Those that are published to are found by that, the silent ones by probes, and
 // nobody else notices.
 func TestHalfOpen_FoundByKeepAliveAndByMessages(t *testing.T) {
+	aside(t)
 	clients := reliability.Size(40, 1000)
 	p := start(t, "", "--tcp-keepalive", "1")
 	b := startBeat(t, p.addr, "witness")

@@ -48,6 +48,7 @@ var abuses = []struct {
 // worst, all at once: each is closed by a limit or by time, memory does not
 // follow what they send or announce, and who has the password is served.
 func TestPreAuth_FloodsAreBounded(t *testing.T) {
+	aside(t)
 	each := reliability.Size(40, 1000)
 	raiseDescriptors(t)
 	cert, key, _ := harness.Certificate(t)
@@ -140,6 +141,7 @@ func TestPreAuth_FloodsAreBounded(t *testing.T) {
 // TestGuessing_IsSlowedDownPerAddress has one address guess passwords as fast
 // as it can, on many connections, while another logs in.
 func TestGuessing_IsSlowedDownPerAddress(t *testing.T) {
+	aside(t)
 	const (
 		perSecond = 20 // guesses that an address may have checked
 		burst     = 20 // beyond that, at the start

@@ -88,6 +88,7 @@ func at(sorted []time.Duration, percent float64) time.Duration {
 // goes on for those who are in, uses no processor time for those who are not,
 // and lets the next ones in when there is room.
 func TestDescriptors_Exhausted(t *testing.T) {
+	aside(t)
 	const limit, dials = 256, 1000
 	p := startAs(t, "", "prlimit --nofile="+strconv.Itoa(limit)+" "+binary(t))
 	b := startBeat(t, p.addr, "before")

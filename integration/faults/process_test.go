@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"broker/integration/harness"
+	"broker/integration/reliability"
 )
 
 // folder holds the program, which the first test that needs it builds.
@@ -48,6 +49,14 @@ func binary(t *testing.T) string {
 	t.Helper()
 	build.Do(func() { harness.BuildBinary(t, folder) })
 	return filepath.Join(folder, "broker")
+}
+
+// aside lets a test that mostly waits run beside others in the short form. In
+// the full one each has the machine to itself, for the figures' sake.
+func aside(t *testing.T) {
+	if !reliability.Full() {
+		t.Parallel()
+	}
 }
 
 // A process is a broker that runs by itself.

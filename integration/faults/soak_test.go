@@ -201,6 +201,7 @@ func slope(samples []sample) float64 {
 // take, and watches memory, goroutines and descriptors. SOAK=30m sets for how
 // long.
 func TestSoak(t *testing.T) {
+	aside(t)
 	period := reliability.Period(t, "SOAK", 6*time.Second, 2*time.Minute)
 	p := start(t, "", "--client-output-buffer-limit", "pubsub 0 0 0")
 	s := &soak{t: t, p: p, done: make(chan struct{})}
