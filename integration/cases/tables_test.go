@@ -3,27 +3,8 @@ package cases
 // notYet lists the cases that need what the broker does not do, with the
 // reason. TestNotYet_EveryEntryStillFails keeps it honest.
 var notYet = map[string]reason{
-	"A004":   {"CONFIG SET and requirepass", ""},
-	"A026":   {"MULTI", ""},
-	"A029":   {"MULTI", ""},
-	"A034":   {"MULTI and AUTH are named by the subscriber-mode error", ""},
-	"A047":   {"ACL, AUTH and MULTI", ""},
-	"A048":   {"ACL and AUTH", ""},
-	"A049":   {"ACL and AUTH", ""},
-	"A050":   {"ACL and AUTH", ""},
-	"A051":   {"MULTI", ""},
-	"A052":   {"MULTI", ""},
-	"A053":   {"MULTI", ""},
 	"A055":   {"cluster mode", ""},
 	"A056.2": {"cluster mode", ""},
-	"A062":   {"CLIENT PAUSE", ""},
-	"A063":   {"CLIENT REPLY", ""},
-	"A064":   {"MULTI and CLIENT REPLY", ""},
-	"A065":   {"CONFIG SET and requirepass", ""},
-	"A066":   {"CONFIG SET, requirepass and AUTH", ""},
-	"A069":   {"AUTH", ""},
-	"A070":   {"AUTH", ""},
-	"A082":   {"CONFIG SET and the idle timeout", ""},
 }
 
 // A reason says why a case cannot run.
@@ -46,4 +27,4 @@ var withFlags = map[string][]string{
 }
 
 // needsMet are the needs of a case that every broker meets.
-var needsMet = map[string]bool{"redis>=7.2": true, "better-than-redis": true, "tls": true}
+var needsMet = map[string]bool{"redis>=7.2": true, "valkey>=9": true, "better-than-redis": true, "password": true, "tls": true}
