@@ -7,9 +7,9 @@
 // a configuration per group of tests. The broker takes that name's place. What
 // can be run is decided by a list per suite (redis-7.0.15.txt,
 // valkey-9.1.2.txt): every test of the units that matter to the broker is in
-// it, either as one that must pass or as one that is skipped, under the reason
-// why. Exit status 1 when a test of the list fails or is gone, when a test
-// fails that the list does not know, or when a skipped test passes.
+// it, either as one that must pass or under the reason why it is skipped or
+// fails. Exit status 1 when a test that must pass fails or is gone, when a test
+// fails that the list does not know, or when one passes that should not.
 //
 // Nothing of a suite is part of this repository. The source package comes from
 // the Debian mirror that the machine itself uses, into a cache below the

@@ -17,6 +17,8 @@ import (
 //	pass                 the tests that follow must pass
 //	skip WORD            the tests that follow are skipped, for this reason
 //	skip WORD: DETAIL    the same, with what is particular to these
+//	differ WORD: DETAIL  the tests that follow are run and must fail, for this
+//	                     reason: later ones need the state they leave behind
 //	block WORD: FAULT    the tests that follow are not reached, because of a
 //	                     fault that contains FAULT before them; the harness
 //	                     can skip tests, but not what stands around them
@@ -28,13 +30,16 @@ type list struct {
 
 // A unit is one file of tests. A suite may use a test's name more than once.
 type unit struct {
-	name string            // "pubsub"
-	pass map[string]int    // how often a test of this name must pass
-	skip map[string]string // the reason why it is skipped or not reached
+	name string         // "pubsub"
+	pass map[string]int // how often a test of this name must pass
+	// The reason why a test of this name is skipped, fails or is not reached.
+	skip map[string]string
 	// The keys of skip that the harness is to skip, in the order of the list.
 	skipped []string
-	deny    []string // tags
-	blocks  []block
+	// The keys of skip that fail.
+	differ []string
+	deny   []string // tags
+	blocks []block
 }
 
 // A block is a group of tests that its own surroundings keep from being run.
@@ -83,7 +88,7 @@ func parseList(text string) (*list, error) {
 		case line == "pass":
 			passing = true
 			add = func(test string) { u.pass[test]++ }
-		case word != "skip" && word != "block":
+		case word != "skip" && word != "differ" && word != "block":
 			return nil, fail("not understood: %q", line)
 		case l.reasons[reason] == "":
 			return nil, fail("no known reason: %q", line)
@@ -94,7 +99,13 @@ func parseList(text string) (*list, error) {
 				u.skipped = append(u.skipped, test)
 			}
 		case detail == "":
-			return nil, fail("a block needs a fault: %q", line)
+			return nil, fail("%s needs a detail: %q", word, line)
+		case word == "differ":
+			passing = false
+			add = func(test string) {
+				u.skip[test] = reason
+				u.differ = append(u.differ, test)
+			}
 		default:
 			passing = false
 			u.blocks = append(u.blocks, block{fault: detail})

@@ -68,6 +68,7 @@ func TestParseList_RefusesWhatIsAmbiguous(t *testing.T) {
 		"reason without text":      "reason because\n",
 		"pass without unit":        "pass\n",
 		"skip without unit":        "skip keyspace\n",
+		"differ without detail":    "unit a\ndiffer keyspace\n",
 		"block without fault":      "unit a\nblock keyspace\n",
 		"blocked and skipped":      "unit a\nblock keyspace: x\n\tb\nskip keyspace\n\tb\n",
 		"tag without unit":         "deny slow\n",

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// report writes what is wrong, why tests were skipped, and the table. It
+// report writes what is wrong, why tests are skipped, and the table. It
 // returns whether nothing is wrong.
 func report(w io.Writer, s suite, l *list, verdicts []*verdict) bool {
 	fine := true
@@ -32,7 +32,7 @@ func report(w io.Writer, s suite, l *list, verdicts []*verdict) bool {
 		}
 	}
 
-	fmt.Fprintf(w, "\nSkipped in the suite of %s %s:\n", s.pkg, s.version)
+	fmt.Fprintf(w, "\nWhy tests of %s %s are skipped or differ:\n", s.pkg, s.version)
 	count := map[string]int{}
 	for _, u := range l.units {
 		for _, reason := range u.skip {
@@ -47,13 +47,19 @@ func report(w io.Writer, s suite, l *list, verdicts []*verdict) bool {
 
 	fmt.Fprintln(w)
 	table = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "unit\tpassed\tskipped\tfailed\t")
-	var passed, skipped, failed int
-	for _, v := range verdicts {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t\n", v.unit, v.passed, v.skipped, v.failed)
-		passed, skipped, failed = passed+v.passed, skipped+v.skipped, failed+v.failed
+	fmt.Fprintln(table, "unit\tpassed\tskipped\tdiffer\tfailed\t")
+	total := verdict{unit: "total"}
+	row := func(v *verdict) {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t\n", v.unit, v.passed, v.skipped, v.differ, v.failed)
 	}
-	fmt.Fprintf(table, "total\t%d\t%d\t%d\t\n", passed, skipped, failed)
+	for _, v := range verdicts {
+		row(v)
+		total.passed += v.passed
+		total.skipped += v.skipped
+		total.differ += v.differ
+		total.failed += v.failed
+	}
+	row(&total)
 	table.Flush()
 	return fine
 }

@@ -9,10 +9,11 @@ import (
 
 // A verdict is an outcome held against the list.
 type verdict struct {
-	unit                    string
-	passed, skipped, failed int
-	problems                []problem // each makes the run fail
-	unlisted                []string  // tests that passed and are not in the list
+	unit string
+	// Numbers of tests. Those that fail as the list says differ.
+	passed, skipped, differ, failed int
+	problems                        []problem // each makes the run fail
+	unlisted                        []string  // tests that passed and are not in the list
 }
 
 // A problem is one way in which an outcome differs from the list.
@@ -44,6 +45,10 @@ func judge(u *unit, o *outcome) *verdict {
 	}
 	for _, name := range o.order {
 		for _, detail := range o.failed[name] {
+			if slices.Contains(u.differ, name) {
+				v.differ++
+				continue
+			}
 			v.failed++
 			what := "failed"
 			if u.pass[name] == 0 {
@@ -54,7 +59,9 @@ func judge(u *unit, o *outcome) *verdict {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.passed)) {
 		v.passed += o.passed[name]
-		if u.pass[name] == 0 {
+		if slices.Contains(u.differ, name) {
+			v.problems = append(v.problems, problem{test: name, what: "fails according to the list, but passed"})
+		} else if u.pass[name] == 0 && u.skip[name] == "" {
 			v.unlisted = append(v.unlisted, name)
 		}
 	}
@@ -69,6 +76,11 @@ func judge(u *unit, o *outcome) *verdict {
 		} else if got < want {
 			v.failed += want - got
 			v.problems = append(v.problems, problem{test: name, what: fmt.Sprintf("must pass %d times, was run %d times", want, got)})
+		}
+	}
+	for _, name := range u.differ {
+		if o.passed[name]+len(o.failed[name]) == 0 {
+			v.problems = append(v.problems, problem{test: name, what: "fails according to the list, but was not run"})
 		}
 	}
 	for _, name := range u.skipped {

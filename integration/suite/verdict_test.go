@@ -71,6 +71,32 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudge_Differ(t *testing.T) {
+	l, err := parseList("reason changed: as Redis 8\nunit one\npass\n\ta\ndiffer changed: a text\n\tb\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const a, b = "[ok]: a (1 ms)\n", "b in tests/unit/one.tcl\nExpected\n"
+	for output, want := range map[string][]string{
+		a + "[err]: " + b + "The End\n":                  nil,
+		a + "[ok]: b (1 ms)\nThe End\n":                  {"b: fails according to the list, but passed"},
+		a + "The End\n":                                  {"b: fails according to the list, but was not run"},
+		"[err]: a" + b[1:] + "[err]: " + b + "The End\n": {"a: failed"},
+	} {
+		v := judge(l.units[0], parseOutput(output))
+		var problems []string
+		for _, p := range v.problems {
+			problems = append(problems, p.test+": "+p.what)
+		}
+		if !slices.Equal(problems, want) || len(v.unlisted) > 0 {
+			t.Errorf("%q: problems %q, want %q", output, problems, want)
+		}
+		if (v.differ == 1) != strings.Contains(output, "[err]: b") {
+			t.Errorf("%q: %d differ", output, v.differ)
+		}
+	}
+}
+
 func TestJudge_Block(t *testing.T) {
 	l, err := parseList("reason keyspace: needs keys\nunit one\npass\n\ta\nblock keyspace: 'set'\n\tb\n\tc\n")
 	if err != nil {
@@ -129,10 +155,10 @@ func TestReport(t *testing.T) {
 	}
 	s := suite{pkg: "redis", version: "7.0.15"}
 	var out strings.Builder
-	if !report(&out, s, l, []*verdict{{unit: "one", passed: 1, skipped: 1}}) {
+	if !report(&out, s, l, []*verdict{{unit: "one", passed: 1, skipped: 1, differ: 2}}) {
 		t.Error("a run that agrees with the list is said to differ")
 	}
-	for _, line := range []string{"1  keyspace  needs keys", "one       1        1       0"} {
+	for _, line := range []string{"1  keyspace  needs keys", "one       1        1       2       0"} {
 		if !strings.Contains(out.String(), line) {
 			t.Errorf("no %q in\n%s", line, out.String())
 		}
