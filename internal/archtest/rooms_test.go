@@ -56,6 +56,7 @@ var house = []room{
 	{dir: "cmd/broker", imports: []string{"internal/config", "internal/broker", "internal/cli"}},
 
 	{dir: "bench", imports: []string{"rcu", "resp", "channelstore", "shard", moduleSys}},
+	{dir: "packaging"},
 	{dir: "integration", imports: []string{anything}},
 	{dir: "internal/archtest"},
 }
