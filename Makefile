@@ -65,8 +65,8 @@ test-all: test race fuzz reliability ## all of the tests: also race, a short run
 FIGURES := $(CURDIR)/integration/reliability/testdata/figures
 
 reliability: ## run the checkers in full and renew the README's table of their figures
-	RELIABILITY=full FIGURES='$(FIGURES)' $(GO) test -p 1 -timeout 30m $(CHECKERS)
-	RELIABILITY=full FIGURES='$(FIGURES)' $(GO) test -race -timeout 30m ./integration/torture
+	RELIABILITY=full FIGURES='$(FIGURES)' $(GO) test -count 1 -p 1 -timeout 30m $(CHECKERS)
+	RELIABILITY=full FIGURES='$(FIGURES)' $(GO) test -count 1 -race -timeout 30m ./integration/torture
 	$(GO) test ./integration/reliability -update
 
 # How long the soak lasts: make soak SOAK=2h
