@@ -128,8 +128,7 @@ func writeListing(s *shard.Session, lines []line) {
 }
 
 // appendClientLine appends the session's line with Redis 8.0's fields in their
-// order. What cannot happen here has the value that says so: no watched keys.
-// io-thread is the number of the shard.
+// order. io-thread is the number of the shard.
 func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	in := s.Info()
 	now := loop.Now()
@@ -154,11 +153,15 @@ func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	number(" psub=", int64(in.PSub))
 	number(" ssub=", int64(in.SSub))
 	queued, queuedBytes := int64(-1), int64(0)
-	if st := stateOf(s); st != nil && st.tx != nil {
-		queued, queuedBytes = int64(len(st.tx.queue)), st.tx.bytes
+	watched := 0
+	if st := stateOf(s); st != nil {
+		watched = st.watched
+		if st.tx != nil {
+			queued, queuedBytes = int64(len(st.tx.queue)), st.tx.bytes
+		}
 	}
 	number(" multi=", queued)
-	text(" watch=0", "")
+	number(" watch=", int64(watched))
 	number(" qbuf=", int64(in.QueryBuf))
 	number(" qbuf-free=", int64(in.QueryBufFree))
 	text(" argv-mem=0", "")

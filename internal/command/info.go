@@ -81,6 +81,7 @@ type report struct {
 type totals struct {
 	shard  shard.Stats
 	queued shard.Queued
+	gauges gauges
 	counts counters
 }
 
@@ -105,7 +106,7 @@ func (c *call) info() {
 	}
 	shard.Gather(s, func(l *shard.Loop) infoPart {
 		own := l.Local().(*local)
-		p := infoPart{totals: totals{since(l.Stats(), own.base), l.Queued(), own.clone()}}
+		p := infoPart{totals: totals{since(l.Stats(), own.base), l.Queued(), gaugesOf(l), own.clone()}}
 		if timed {
 			p.times = cloneHistograms(l)
 		}
@@ -123,6 +124,7 @@ func (c *call) info() {
 		for i := range parts[1:] {
 			total.shard.Add(parts[1+i].shard)
 			total.queued.Add(parts[1+i].queued)
+			total.gauges.add(parts[1+i].gauges)
 			total.counts.add(&parts[1+i].counts)
 		}
 		s.Reply().Verbatim("txt", d.report(s, sections, total, times))

@@ -61,10 +61,13 @@ func (r *report) clients() {
 	r.int("connected_clients", st.Sessions)
 	r.zeros("cluster_connections")
 	r.line("maxclients", r.d.param("maxclients"))
-	// CLIENT TRACKING is accepted, but without keys nothing is tracked.
-	r.zeros("blocked_clients", "tracking_clients")
+	r.int("blocked_clients", r.total.gauges.postponed)
+	r.int("tracking_clients", r.total.gauges.tracking)
 	r.int("pubsub_clients", st.SubscriberSessions)
-	r.zeros("watching_clients", "clients_in_timeout_table", "total_watched_keys", "total_blocking_keys")
+	r.int("watching_clients", r.total.gauges.watching)
+	r.zeros("clients_in_timeout_table")
+	r.int("total_watched_keys", r.total.gauges.watchedKeys)
+	r.zeros("total_blocking_keys")
 }
 
 func (r *report) persistence() {

@@ -52,7 +52,7 @@ func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
 	parts := make([]totals, d.cfg.Shards)
 	g.Each(func(l *shard.Loop) {
 		own := l.Local().(*local)
-		parts[l.Shard()] = totals{since(l.Stats(), own.base), l.Queued(), own.clone()}
+		parts[l.Shard()] = totals{since(l.Stats(), own.base), l.Queued(), gaugesOf(l), own.clone()}
 	})
 	s := Snapshot{
 		Started:       d.cfg.Started,

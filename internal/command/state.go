@@ -13,6 +13,7 @@ type connState struct {
 	reply    replyMode
 	readonly bool // READONLY
 	monitor  bool // receives a line per command
+	watched  int  // keys that WATCH named, up to maxWatched
 
 	user       *acl.User // who is logged in; nil: the default user
 	anonymous  bool      // has yet to log in
@@ -25,6 +26,39 @@ type connState struct {
 	attended  bool         // commandDone will be called for the command that runs
 	executing bool         // EXEC runs
 	exec      *measurement // of EXEC, when that has to wait
+}
+
+// gauges count the sessions of one loop by what they do now.
+type gauges struct {
+	watching, watchedKeys, tracking, postponed int64
+}
+
+func gaugesOf(l *shard.Loop) (g gauges) {
+	l.Sessions(func(s *shard.Session) bool {
+		st := stateOf(s)
+		if st == nil {
+			return true
+		}
+		if st.watched > 0 {
+			g.watching++
+			g.watchedKeys += int64(st.watched)
+		}
+		if st.tracking != nil {
+			g.tracking++
+		}
+		if st.postponed {
+			g.postponed++
+		}
+		return true
+	})
+	return g
+}
+
+func (g *gauges) add(o gauges) {
+	g.watching += o.watching
+	g.watchedKeys += o.watchedKeys
+	g.tracking += o.tracking
+	g.postponed += o.postponed
 }
 
 // stateOf returns the session's state for reading; nil: as good as new.

@@ -60,6 +60,8 @@ func transactionCommands() []*command {
 					c.fail(errWatchInMulti)
 					return
 				}
+				st := ensureState(c.session)
+				st.watched = min(st.watched+len(c.args)-1, maxWatched)
 				c.reply().OK()
 			},
 		},
@@ -67,10 +69,19 @@ func transactionCommands() []*command {
 			name: "unwatch", arity: 1, flags: flags, categories: categoryTransaction,
 			group: "transactions", since: "2.2.0", complexity: "O(1)",
 			summary: "Forgets the watched keys.",
-			run:     func(c *call) { c.reply().OK() },
+			run: func(c *call) {
+				if st := stateOf(c.session); st != nil {
+					st.watched = 0
+				}
+				c.reply().OK()
+			},
 		},
 	}
 }
+
+// maxWatched bounds the number of watched keys that is told of a session. The
+// keys themselves are not kept.
+const maxWatched = 1 << 20
 
 func (c *call) multi() {
 	st := ensureState(c.session)
@@ -92,10 +103,10 @@ func (c *call) discard() {
 	c.reply().OK()
 }
 
-// endTransaction forgets what is queued.
+// endTransaction forgets what is queued and watched.
 func endTransaction(s *shard.Session) {
 	if st := stateOf(s); st != nil && st.tx != nil {
-		st.tx = nil
+		st.tx, st.watched = nil, 0
 		s.SetExtraMemory(0)
 		remark(s)
 	}

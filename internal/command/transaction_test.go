@@ -213,3 +213,30 @@ func TestClientPause(t *testing.T) {
 		b.expect("+PONG\r\n", "PING")
 	})
 }
+
+func TestWatch_IsCounted(t *testing.T) {
+	shardCounts(t, func(t *testing.T, srv *server) {
+		c, o := srv.dial(), srv.dial()
+		check := func(want string) {
+			t.Helper()
+			if info := o.do("INFO", "clients"); !strings.Contains(info, "\r\nwatching_clients:"+want+"\r\n") {
+				t.Errorf("watching_clients is not %s: %q", want, info)
+			}
+		}
+		c.expect("+OK\r\n", "WATCH a b")
+		check("1")
+		if list := c.do("CLIENT", "INFO"); !strings.Contains(list, " watch=2 ") {
+			t.Errorf("%q", list)
+		}
+		c.expect("+OK\r\n", "UNWATCH")
+		check("0")
+		for _, end := range []string{"EXEC", "DISCARD"} {
+			c.expect("+OK\r\n+OK\r\n", "WATCH a", "MULTI")
+			check("1")
+			c.do(end)
+			check("0")
+		}
+		c.expect("+OK\r\n+RESET\r\n", "WATCH a", "RESET")
+		check("0")
+	})
+}
