@@ -23,12 +23,8 @@ func variants() []harness.Variant {
 func TestCases(t *testing.T) {
 	var all sync.WaitGroup
 	for _, c := range loadCases(t) {
-		if notYet[c.ID].needs != "" {
+		if notYet[c.ID] != "" {
 			continue
-		}
-		flags := withFlags[c.ID]
-		if flags != nil {
-			c = withoutConfigSet(t, c)
 		}
 		all.Go(func() {
 			t.Run(c.ID, func(t *testing.T) {
@@ -42,7 +38,7 @@ func TestCases(t *testing.T) {
 							if slices.Contains(c.Needs, "tls") {
 								start = v.StartTLS
 							}
-							check(t, start(t, flags...), c)
+							check(t, start(t), c)
 						})
 					})
 				}
@@ -58,14 +54,8 @@ func TestCases(t *testing.T) {
 func TestNotYet_EveryEntryStillFails(t *testing.T) {
 	var all sync.WaitGroup
 	for _, c := range loadCases(t) {
-		why, ok := notYet[c.ID]
+		needs, ok := notYet[c.ID]
 		if !ok {
-			continue
-		}
-		if why.parameter != "" {
-			if harness.KnowsFlag(why.parameter) {
-				t.Errorf("%s waits for the parameter %s, which the broker has now: take it out of notYet", c.ID, why.parameter)
-			}
 			continue
 		}
 		all.Go(func() {
@@ -77,7 +67,7 @@ func TestNotYet_EveryEntryStillFails(t *testing.T) {
 				// taken for missing, as the table says.
 				r := &run{addr: target.Addr, limit: time.Second, slowFactor: 1}
 				if err := r.play(c); err == nil {
-					t.Errorf("%s passes although notYet says that it needs %s: take it out of the table", c.ID, why.needs)
+					t.Errorf("%s passes although notYet says that it needs %s: take it out of the table", c.ID, needs)
 				}
 			})
 		})

@@ -3,7 +3,6 @@ package cases
 import (
 	"fmt"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -48,39 +47,11 @@ func TestRunner_CasesPassAgainstRedis(t *testing.T) {
 			t.Run(c.ID, func(t *testing.T) {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				flags, steps := withFlags[c.ID], c
-				if flags != nil {
-					steps = withoutConfigSet(t, c)
-				}
-				check(t, harness.StartRedis(t, flags...), steps)
+				check(t, harness.StartRedis(t), c)
 			})
 		})
 	}
 	all.Wait()
-}
-
-// withoutConfigSet exchanges the steps that set a limit at run time for a PING
-// and drops the cleanup that sets it back.
-func withoutConfigSet(t *testing.T, c Case) Case {
-	t.Helper()
-	ping, pong := `*1\r\n$4\r\nPING\r\n`, `+PONG\r\n`
-	found := false
-	steps := append([]Step(nil), c.Steps...)
-	for i := range steps {
-		if s := &steps[i]; s.Send != nil && strings.Contains(*s.Send, `$6\r\nCONFIG\r\n$3\r\nSET\r\n`) {
-			reply := &steps[i+1]
-			if reply.Conn != s.Conn || reply.Expect == nil || *reply.Expect != `+OK\r\n` {
-				t.Fatalf("%s: step %d is no CONFIG SET with its reply", c.ID, i)
-			}
-			s.Send, reply.Expect = &ping, &pong
-			found = true
-		}
-	}
-	if !found {
-		t.Fatalf("%s stands in withFlags and sets nothing", c.ID)
-	}
-	c.Steps, c.Cleanup = steps, nil
-	return c
 }
 
 // check plays a case and then asks whether the server still answers.
@@ -123,7 +94,7 @@ func TestTables_NameCasesOnce(t *testing.T) {
 		}
 		known[c.ID] = c
 		for _, need := range c.Needs {
-			if !needsMet[need] && notYet[c.ID].needs == "" {
+			if !needsMet[need] && notYet[c.ID] == "" {
 				t.Errorf("%s needs %s and stands not in notYet", c.ID, need)
 			}
 		}
@@ -133,20 +104,12 @@ func TestTables_NameCasesOnce(t *testing.T) {
 			}
 		}
 	}
-	for id, why := range notYet {
+	for id, needs := range notYet {
 		if _, ok := known[id]; !ok {
 			t.Errorf("notYet names %s, which is no case", id)
 		}
-		if why.needs == "" {
+		if needs == "" {
 			t.Errorf("notYet gives no reason for %s", id)
-		}
-		if withFlags[id] != nil {
-			t.Errorf("%s stands in notYet and in withFlags", id)
-		}
-	}
-	for id := range withFlags {
-		if _, ok := known[id]; !ok {
-			t.Errorf("withFlags names %s, which is no case", id)
 		}
 	}
 }

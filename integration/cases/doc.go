@@ -7,7 +7,6 @@
 // runner plays the cases against redis-server, which proves the runner and the
 // data.
 //
-// Two tables say what differs: notYet lists the cases that need something the
-// broker does not do, withFlags those whose CONFIG SET becomes a flag of the
-// server. A test fails when an entry has lost its reason.
+// The table notYet lists the cases that need something the broker does not do.
+// A test fails when an entry has lost its reason.
 package cases

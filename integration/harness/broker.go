@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,14 +75,6 @@ func (v Variant) start(tb testing.TB, addr string, client *tls.Config, flags []s
 	}
 	tb.Cleanup(t.Stop)
 	return t
-}
-
-// KnowsFlag reports whether the broker has a parameter of this name
-// ("--tls-port").
-func KnowsFlag(name string) bool {
-	name = strings.TrimPrefix(name, "--")
-	cfg := config.Default()
-	return len(cfg.Get(name)) > 0
 }
 
 // BuildBinary builds cmd/broker into dir and returns the program's path.
