@@ -271,7 +271,31 @@ func TestAdmin_Flags(t *testing.T) {
 			}
 		}
 	}
-	if code, _ := s.get(t, "/metrics", func(r *http.Request) { r.SetBasicAuth("nobody", "secret") }); code != 401 {
-		t.Errorf("a user who does not exist: %d", code)
+	c := dial(t, s)
+	do(t, c, "AUTH", "secret")
+	for user, rules := range map[string]string{"may": "+info", "maynot": "+ping", "isoff": "off +info"} {
+		do(t, c, append([]string{"ACL", "SETUSER", user, "on", ">secret"}, strings.Fields(rules)...)...)
+	}
+	for user, want := range map[string]int{"may": 200, "maynot": 401, "isoff": 401, "nobody": 401} {
+		code, _ := s.get(t, "/metrics", func(r *http.Request) { r.SetBasicAuth(user, "secret") })
+		if code != want {
+			t.Errorf("user %s: %d, want %d", user, code, want)
+		}
+	}
+}
+
+// Guessing passwords over HTTP is no way around the delays of AUTH: a second
+// listener would double the rate. Of nine the last four are delayed, by 1.5 s in all.
+func TestAdmin_GuessesCountAsLogins(t *testing.T) {
+	s := start(t, "--admin-auth", "yes", "--requirepass", "secret")
+	begin := time.Now()
+	const guesses = 9
+	for range guesses {
+		if code, _ := s.get(t, "/metrics", func(r *http.Request) { r.SetBasicAuth("default", "guess") }); code != 401 {
+			t.Errorf("%d", code)
+		}
+	}
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("%d guesses took %v", guesses, took)
 	}
 }

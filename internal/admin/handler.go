@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 )
 
 const index = `broker
@@ -19,7 +20,7 @@ const pprofIndex = "/debug/pprof/  profiles for go tool pprof\n"
 func newHandler(cfg *Config) http.Handler {
 	mux := http.NewServeMux()
 	text := index
-	private := func(pattern string, h http.Handler) { mux.Handle("GET "+pattern, authorized(cfg.Authorize, h)) }
+	private := func(pattern string, h http.Handler) { mux.Handle("GET "+pattern, authorized(cfg, h)) }
 
 	private("/metrics", cfg.Metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok\n") })
@@ -55,14 +56,15 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// authorized asks for a user and a password where authorize is not nil.
-func authorized(authorize func(user, password string) bool, next http.Handler) http.Handler {
-	if authorize == nil {
+// authorized asks for a user and a password where cfg wants them.
+func authorized(cfg *Config, next http.Handler) http.Handler {
+	if cfg.Authorize == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, password, ok := r.BasicAuth()
-		if !ok || !authorize(user, password) {
+		from, _ := netip.ParseAddrPort(r.RemoteAddr) // net/http wrote it
+		if !ok || !cfg.Authorize(r.Context(), from, user, password) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="broker", charset="UTF-8"`)
 			answer(w, http.StatusUnauthorized, "a user and a password of the broker are needed\n")
 			return

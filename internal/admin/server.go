@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -30,10 +31,11 @@ type Config struct {
 	// Pprof adds /debug/pprof, which shows memory and can slow the broker.
 	Pprof bool
 
-	// Authorize reports whether a user may look. nil: everybody may. It is
-	// called from any goroutine and may block. /healthz and /readyz do not
-	// ask: they say nothing else, and probes have no passwords.
-	Authorize func(user, password string) bool
+	// Authorize reports whether a user may look who asks from an address. nil:
+	// everybody may. It is called from any goroutine and may block until ctx
+	// ends. /healthz and /readyz do not ask: they say nothing else, and probes
+	// have no passwords.
+	Authorize func(ctx context.Context, from netip.AddrPort, user, password string) bool
 
 	// Log receives faults of the listener.
 	Log *slog.Logger

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -79,7 +80,9 @@ func TestHandler_Routes(t *testing.T) {
 func TestHandler_Authorization(t *testing.T) {
 	cfg := testConfig()
 	cfg.Pprof = true
-	cfg.Authorize = func(user, password string) bool { return user == "me" && password == "secret" }
+	cfg.Authorize = func(_ context.Context, from netip.AddrPort, user, password string) bool {
+		return from.String() == "192.0.2.1:1234" && user == "me" && password == "secret" // httptest's address
+	}
 	right := func(r *http.Request) { r.SetBasicAuth("me", "secret") }
 	wrong := func(r *http.Request) { r.SetBasicAuth("me", "guess") }
 	bearer := func(r *http.Request) { r.Header.Set("Authorization", "Bearer secret") }

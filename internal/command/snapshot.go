@@ -1,6 +1,7 @@
 package command
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ type Snapshot struct {
 	Commands                   []CommandStats
 	Errors                     []ErrorStats // by the first word of the text, protocol errors included
 	ErrorReplies, AuthFailures int64
+	DeniedCommands             int64 // refused, because the user may not run them
+	DeniedChannels             int64 // refused, because the user may not use the channel
+	SlowlogLength              int
 	HTTPRequests               int64 // connections closed because they spoke HTTP
 	Rejected                   int64 // connections that were refused
 	Channels, Patterns         int   // with subscribers
@@ -38,6 +42,32 @@ type CommandStats struct {
 	Rejected int64  // refused before execution
 	Failed   int64  // executed and answered with an error
 	Nanos    int64  // spent executing
+	Times    Times  // of the executions that latency-tracking has timed
+}
+
+// Times is a distribution of execution times in nanoseconds.
+type Times struct {
+	Count int64
+	Sum   int64 // to 1/16 of each time
+
+	// Bits counts them by the number of their bits. nil: there are none.
+	Bits []int64
+}
+
+// timesOf coarsens a histogram; nil: there are no times.
+func timesOf(h *histogram) Times {
+	if h == nil || h.total == 0 {
+		return Times{}
+	}
+	t := Times{Count: h.total, Bits: make([]int64, histogramBits+1)}
+	for i, n := range h.n {
+		if n > 0 {
+			end := bucketEnd(i)
+			t.Sum += n * end
+			t.Bits[bits.Len64(uint64(end))] += n
+		}
+	}
+	return t
 }
 
 // ErrorStats is the number of error replies that begin with a word.
@@ -50,8 +80,10 @@ type ErrorStats struct {
 // not be called from a loop, nor when g shuts down.
 func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
 	parts := make([]totals, d.cfg.Shards)
+	times := make([][]*histogram, d.cfg.Shards)
 	g.Each(func(l *shard.Loop) {
 		own := l.Local().(*local)
+		times[l.Shard()] = cloneHistograms(l)
 		parts[l.Shard()] = totals{since(l.Stats(), own.base), l.Queued(), gaugesOf(l), own.clone()}
 	})
 	s := Snapshot{
@@ -80,10 +112,14 @@ func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
 	s.QueuedBytes, s.QueuedHeld = queued.Owed, queued.HeldBytes()
 	s.ErrorReplies = counts.errorReplies + s.Total.ProtocolErrors
 	s.AuthFailures, s.HTTPRequests = counts.authFailures, counts.httpRequests
+	s.DeniedCommands, s.DeniedChannels = counts.deniedCommands, counts.deniedChannels
+	s.SlowlogLength = d.slowlog.length()
+	merged := mergeHistograms(times)
 	for i, n := range counts.commands {
 		if n != (commandCounters{}) {
 			s.Commands = append(s.Commands, CommandStats{
 				Name: d.table.rows[i].fullName, Calls: n.calls, Rejected: n.rejected, Failed: n.failed, Nanos: n.nanos,
+				Times: timesOf(merged[i]),
 			})
 		}
 	}

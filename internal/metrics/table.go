@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"broker/internal/command"
 	"broker/shard"
 )
 
@@ -54,6 +55,23 @@ func (v *values) bits(buckets []int64, sum int64, labels ...string) {
 		}
 	}
 	v.out <- prometheus.MustNewConstHistogram(v.desc, n, float64(sum), cumulative, labels...)
+}
+
+// Times are shown from about a microsecond to about a minute, by powers of
+// four.
+const firstTimeBit, lastTimeBit, timeBitStep = 10, 36, 2
+
+// times gives a histogram in seconds.
+func (v *values) times(t *command.Times, labels ...string) {
+	cumulative := map[float64]uint64{}
+	var n uint64
+	for bit, count := range t.Bits {
+		n += uint64(count)
+		if bit >= firstTimeBit && bit <= lastTimeBit && (bit-firstTimeBit)%timeBitStep == 0 {
+			cumulative[math.Exp2(float64(bit))/1e9] = n
+		}
+	}
+	v.out <- prometheus.MustNewConstHistogram(v.desc, n, float64(t.Sum)/1e9, cumulative, labels...)
 }
 
 // single is a metric without labels.
@@ -132,6 +150,12 @@ func redisMetrics() []metric {
 			}},
 		single("redis_acl_access_denied_auth_total", counter, "Failed logins.",
 			func(s *State) float64 { return float64(s.AuthFailures) }),
+		single("redis_acl_access_denied_cmd_total", counter, "Commands refused because the user may not run them.",
+			func(s *State) float64 { return float64(s.DeniedCommands) }),
+		single("redis_acl_access_denied_channel_total", counter, "Commands refused because the user may not use a channel.",
+			func(s *State) float64 { return float64(s.DeniedChannels) }),
+		single("redis_slowlog_length", gauge, "Entries of the slow log.",
+			func(s *State) float64 { return float64(s.SlowlogLength) }),
 		single("redis_net_input_bytes_total", counter, "Bytes received.",
 			func(s *State) float64 { return float64(s.Total.NetInputBytes) }),
 		single("redis_net_output_bytes_total", counter, "Bytes sent.",
@@ -176,6 +200,17 @@ func brokerMetrics() []metric {
 			func(s *State) float64 { return float64(s.Total.BehindSessions) }),
 		single("broker_queued_bytes", gauge, "Bytes that wait to be sent, counted for each receiver.",
 			func(s *State) float64 { return float64(s.Total.OwedBytes) }),
+		single("broker_queued_held_bytes", gauge, "Memory that what waits for slow subscribers occupies; receivers share a message's.",
+			func(s *State) float64 { return float64(s.QueuedHeld) }),
+		{name: "broker_command_duration_seconds", kind: histogram, labels: []string{"cmd"},
+			help: "Time that commands take, of those that latency-tracking times.",
+			take: func(s *State, v *values) {
+				for i := range s.Commands {
+					if c := &s.Commands[i]; c.Times.Count > 0 {
+						v.times(&c.Times, c.Name)
+					}
+				}
+			}},
 		{name: "broker_connections_closed_total", kind: counter, labels: []string{"reason"},
 			help: "Connections that ended, by reason; see the operating guide.",
 			take: func(s *State, v *values) {

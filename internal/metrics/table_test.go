@@ -33,6 +33,7 @@ var ofExporter = strings.Fields(`
 	redis_rejected_connections_total redis_commands_processed_total redis_commands_total
 	redis_commands_duration_seconds_total redis_commands_rejected_calls_total
 	redis_commands_failed_calls_total redis_errors_total redis_acl_access_denied_auth_total
+	redis_acl_access_denied_cmd_total redis_acl_access_denied_channel_total redis_slowlog_length
 	redis_net_input_bytes_total redis_net_output_bytes_total
 	redis_client_output_buffer_limit_disconnections_total
 	redis_client_query_buffer_limit_disconnections_total redis_memory_used_bytes
@@ -65,10 +66,12 @@ func busy() State {
 	s.Taken = s.Started.Add(90*time.Second + time.Millisecond)
 	s.Version, s.CompatVersion, s.RunID, s.IO = "1.2.3", "8.0.6", "0f0f", "epoll"
 	s.Commands = []command.CommandStats{
-		{Name: "publish", Calls: 7, Rejected: 2, Failed: 1, Nanos: 1_500_000_000},
+		{Name: "publish", Calls: 7, Rejected: 2, Failed: 1, Nanos: 1_500_000_000,
+			Times: command.Times{Count: 6, Sum: 3_000_000, Bits: []int64{9: 1, 10: 2, 11: 1, 30: 1, 37: 1}}},
 		{Name: "config|get", Calls: 1, Nanos: 500},
 	}
 	s.Errors = []command.ErrorStats{{Prefix: "ERR", Count: 3}, {Prefix: "NOPERM", Count: 4}}
+	s.DeniedCommands, s.DeniedChannels, s.SlowlogLength, s.QueuedHeld = 14, 15, 16, 2048
 	s.ErrorReplies, s.AuthFailures, s.HTTPRequests, s.Rejected = 7, 5, 6, 8
 	s.Channels, s.Patterns, s.ShardChannels = 11, 12, 13
 	s.UsedMemory, s.PeakMemory, s.ResidentMemory = 100, 200, 300
@@ -174,6 +177,10 @@ func TestHandler_Values(t *testing.T) {
 		{"redis_commands_failed_calls_total", "publish", 1},
 		{"redis_errors_total", "NOPERM", 4},
 		{"redis_acl_access_denied_auth_total", "", 5},
+		{"redis_acl_access_denied_cmd_total", "", 14},
+		{"redis_acl_access_denied_channel_total", "", 15},
+		{"redis_slowlog_length", "", 16},
+		{"broker_queued_held_bytes", "", 2048},
 		{"redis_net_input_bytes_total", "", 2000},
 		{"redis_net_output_bytes_total", "", 4000},
 		{"redis_client_output_buffer_limit_disconnections_total", "", 2},
@@ -222,6 +229,23 @@ func TestHandler_Histogram(t *testing.T) {
 		}
 		if b.GetCumulativeCount() != want {
 			t.Errorf("le=%v: %d, want %d", b.GetUpperBound(), b.GetCumulativeCount(), want)
+		}
+	}
+}
+
+func TestHandler_CommandTimes(t *testing.T) {
+	series := scrape(t, busy())["broker_command_duration_seconds"].GetMetric()
+	if len(series) != 1 || series[0].GetLabel()[0].GetValue() != "publish" {
+		t.Fatalf("series %v, want publish alone", series)
+	}
+	h := series[0].GetHistogram()
+	if h.GetSampleCount() != 6 || h.GetSampleSum() != 0.003 {
+		t.Errorf("count %d, sum %v", h.GetSampleCount(), h.GetSampleSum())
+	}
+	for le, want := range map[float64]uint64{1.024e-6: 3, 4.096e-6: 4, 0.268435456: 4, 1.073741824: 5, 68.719476736: 5} {
+		i := slices.IndexFunc(h.GetBucket(), func(b *dto.Bucket) bool { return b.GetUpperBound() == le })
+		if i < 0 || h.GetBucket()[i].GetCumulativeCount() != want {
+			t.Errorf("le=%v: bucket %d of %v, want %d", le, i, h.GetBucket(), want)
 		}
 	}
 }
