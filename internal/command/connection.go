@@ -97,10 +97,10 @@ func (c *call) selectDB() {
 	switch {
 	case !ok:
 		c.fail(errNotInteger)
-	case n != 0 && c.d.cfg.Cluster:
-		c.fail(errClusterSelect)
 	case n != int64(int32(n)):
 		c.fail(errIntRange)
+	case n != 0 && c.d.cfg.Cluster:
+		c.fail(errClusterSelect)
 	case n < 0 || n >= int64(c.d.cfg.Databases):
 		c.fail(errDBIndex)
 	default:
