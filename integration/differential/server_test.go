@@ -185,7 +185,6 @@ func TestSlowlog_KeepsWhatRedisKeeps(t *testing.T) {
 		{"HELLO", "2", "AUTH", "default", "secret"}, {"HELLO", "2", "AUTH", "nobody", "secret", "SETNAME", "n"},
 		{"ACL", "SETUSER", "u", ">secret", "on"}, {"ACL", "WHOAMI"},
 		{"CONFIG", "SET", "timeout", "0", "masterauth", "secret"}, {"config", "set", "REQUIREPASS", ""},
-		{"CONFIG", "SET", "tls-key-file-pass", "secret"},
 		{"DEBUG", "SLEEP", "0.001"}, {"DEBUG", "FOO"}, {"CLIENT", "KILL", "ID", "999999"}, {"MEMORY", "PURGE"},
 		{"SLOWLOG", "LEN"}, {"INFO"}, {"RESET"}, {"PING"},
 	}
