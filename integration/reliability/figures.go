@@ -10,7 +10,8 @@ import (
 
 // Note prints what a checker measured, one line without a line break or "|",
 // and keeps it under key in the folder that FIGURES names, if any. The key
-// must be one of the claims. A checker that failed leaves no figure.
+// must be one of the claims. A checker that failed says and leaves nothing: a
+// figure tells that its claim held.
 func Note(tb testing.TB, key, format string, args ...any) {
 	tb.Helper()
 	if !known(key) {
@@ -20,9 +21,12 @@ func Note(tb testing.TB, key, format string, args ...any) {
 	if strings.ContainsAny(figure, "\r\n|") {
 		tb.Fatalf("%s: a figure does not fit into a cell: %q", key, figure)
 	}
+	if tb.Failed() {
+		return
+	}
 	tb.Logf("%s: %s", key, figure)
 	folder := os.Getenv("FIGURES")
-	if folder == "" || tb.Failed() {
+	if folder == "" {
 		return
 	}
 	if err := os.WriteFile(filepath.Join(folder, key+".txt"), []byte(figure+"\n"), 0o644); err != nil {
