@@ -315,6 +315,9 @@ func TestEviction_TakesTheLargest(t *testing.T) {
 		t.Fatalf("%d of %d clients are left of %d MiB: nothing was tested", len(left), clients, owed>>20)
 	}
 	slices.Sort(left)
+	if n := info(t, observer, "evicted_clients"); n != int64(clients-len(left)) {
+		t.Errorf("%d clients are gone, INFO tells of %d", clients-len(left), n)
+	}
 	reliability.Note(t, "eviction", "%d clients are owed %d MiB, limit 64 MiB: %d evicted, %.1f MiB held in the end; a witness exchanged %d messages",
 		clients, owed>>20, clients-len(left), float64(sum)/(1<<20), len(trips))
 	// Who is left is smaller than who is gone, but for what the kernel took, for

@@ -19,12 +19,12 @@ var spared = map[string]bool{
 	"quit": true, "shutdown": true, "monitor": true, "reset": true, "hello": true, "multi": true, "auth": true,
 	"client|kill": true, "client|pause": true, "client|reply": true, "config|set": true, "config|rewrite": true,
 	"acl|setuser": true, "acl|deluser": true, "acl|load": true, "acl|save": true,
-	"pubsub|subscribers": true, "debug": true, "failover": true, "wait": true, "sync": true, "psync": true, "replicaof": true, "slaveof": true,
+	"debug": true, "failover": true, "wait": true, "sync": true, "psync": true, "replicaof": true, "slaveof": true,
 }
 
 // sparedParents are containers whose name must not stand alone with a random
 // subcommand, which might be a spared one.
-var sparedWords = []string{"kill", "pause", "reply", "set", "rewrite", "setuser", "deluser", "load", "save", "subscribers"}
+var sparedWords = []string{"kill", "pause", "reply", "set", "rewrite", "setuser", "deluser", "load", "save"}
 
 // A namer draws commands.
 type namer struct {

@@ -284,7 +284,7 @@ var tormentors = []func(k *rack) func(r *rand.Rand) [][]string{
 			return [][]string{
 				{"INFO", "everything"}, {"PUBSUB", "CHANNELS"}, {"PUBSUB", "NUMSUB", name(r)}, {"PUBSUB", "SHARDCHANNELS"},
 				{"PUBSUB", "NUMPAT"}, {"CLIENT", "LIST"}, {"SLOWLOG", "GET"}, {"MEMORY", "STATS"}, {"COMMAND", "COUNT"},
-				{"PUBSUB", "SLOW"}, {"PUBSUB", "STATS", name(r)},
+				{"PUBSUB", "SLOW"}, {"PUBSUB", "STATS", name(r)}, {"PUBSUB", "SUBSCRIBERS", name(r)},
 			}
 		}
 	},
