@@ -171,7 +171,7 @@ func TestNewWorkdir(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := server.Process.Pid
-	if got, want := string(out), fmt.Sprintf(" PID: %d\nbroker %d default.conf:--a b\n", pid, pid); got != want {
+	if got, want := string(out), fmt.Sprintf(" PID: %d (before Server initialized)\nbroker %d default.conf:--a b\n", pid, pid); got != want {
 		t.Errorf("server said %q, want %q", got, want)
 	}
 	read("src/valkey-cli")

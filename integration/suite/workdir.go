@@ -53,11 +53,12 @@ func (s suite) newWorkdir(parent, source, broker string, n int) (*workdir, error
 }
 
 // launcher is the script that stands where the harness looks for the server. The
-// harness waits two minutes for the process's number in the log, which a broker
-// that refuses its configuration never writes; exec keeps the number.
+// harnesses wait two minutes for lines in the log that a broker which refuses
+// its configuration never writes: the process's number, which exec keeps, and
+// Valkey's for the second one. After them they ask the server whether it is up.
 func launcher(broker string) string {
 	return "#!/bin/sh\n" +
-		"[ -f \"$1\" ] && echo \" PID: $$\"\n" +
+		"[ -f \"$1\" ] && echo \" PID: $$ (before Server initialized)\"\n" +
 		"exec '" + strings.ReplaceAll(broker, "'", `'\''`) + "' \"$@\"\n"
 }
 
