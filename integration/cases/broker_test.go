@@ -38,7 +38,7 @@ func TestCases(t *testing.T) {
 							if slices.Contains(c.Needs, "tls") {
 								start = v.StartTLS
 							}
-							check(t, start(t), c)
+							check(t, start(t, flags(c)...), c)
 						})
 					})
 				}
@@ -47,6 +47,14 @@ func TestCases(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// flags returns those of a broker that is to play c.
+func flags(c Case) []string {
+	if slices.Contains(c.Needs, "cluster") {
+		return []string{"--cluster-enabled", "yes"}
+	}
+	return nil
 }
 
 // TestNotYet_EveryEntryStillFails keeps the table of notYet from outliving its
@@ -62,7 +70,7 @@ func TestNotYet_EveryEntryStillFails(t *testing.T) {
 			t.Run(c.ID, func(t *testing.T) {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				target := harness.Variant{Shards: 1, IO: "net"}.Start(t)
+				target := harness.Variant{Shards: 1, IO: "net"}.Start(t, flags(c)...)
 				// A short limit is on the safe side: what has not come by then is
 				// taken for missing, as the table says.
 				r := &run{addr: target.Addr, limit: time.Second, slowFactor: 1}
