@@ -3,6 +3,8 @@ package metrics
 import (
 	"fmt"
 	"strings"
+
+	"broker/shard"
 )
 
 // Names returns the names of all metrics of the table, in its order; those of
@@ -30,4 +32,14 @@ func Markdown() string {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, labels, strings.ReplaceAll(m.help, "|", `\|`))
 	}
 	return b.String()
+}
+
+// CloseReasons returns the values of the label reason of
+// broker_connections_closed_total.
+func CloseReasons() []string {
+	reasons := make([]string, 0, len(shard.Stats{}.Closed))
+	for r := range (shard.Stats{}).Closed {
+		reasons = append(reasons, closeLabel(shard.CloseReason(r)))
+	}
+	return reasons
 }
