@@ -100,14 +100,15 @@ publish('news', 'pattern only');
 await('pmessage', 4);
 
 if ($steps{reconnect}) {
+    my ($killed) = $client->client('list', 'type', 'pubsub') =~ /^id=(\d+)/;
     emit('killing');
     emit('killed', $client->client('kill', 'type', 'pubsub'));
     # It finds out while it waits, and subscribes again before it waits on.
     my $deadline = time + PATIENCE_SECONDS;
     while (1) {
         $sub->wait_for_messages(0.02);
-        my %counts = $client->pubsub('numsub', 'weather');
-        last if $counts{weather} == 1 && $client->pubsub('numpat') == 1;
+        my $list = $client->client('list', 'type', 'pubsub');
+        last if $list =~ /\Aid=(\d+) .* sub=1 psub=1 .*\n?\z/ && $1 != $killed;
         die "it did not subscribe again\n" if time > $deadline;
     }
     publish('weather', 'again');

@@ -57,28 +57,30 @@ function lines (kind, n) {
   })
 }
 
-// awaitSubscriptions waits until weather has so many subscriptions and the
-// server so many patterns: no library says when it has subscribed again.
-async function awaitSubscriptions (library, channels, patterns) {
+// field returns the value of one field of the first line of CLIENT INFO or
+// CLIENT LIST.
+function field (text, name) {
+  const found = text.split(/\s/).find(f => f.startsWith(`${name}=`))
+  return found && found.slice(name.length + 1)
+}
+
+// awaitRenewed waits until another connection than the killed one, and no more
+// than that, has the subscriptions: no library says when it has subscribed
+// again.
+async function awaitRenewed (library, killed) {
   for (const deadline = Date.now() + patienceMs; ; await pause(5)) {
-    const [c, p] = await library.subscriptions('weather')
-    if (c === channels && p === patterns) return
-    if (Date.now() > deadline) {
-      throw new Error(`waited for ${channels} subscriptions and ${patterns} patterns, there are ${c} and ${p}`)
-    }
+    const list = await library.subscribers()
+    if (list.split('\n').filter(l => l).length === 1 && field(list, 'id') !== killed &&
+      field(list, 'sub') === '1' && field(list, 'psub') === '1') return
+    if (Date.now() > deadline) throw new Error(`the library did not subscribe again:\n${list}`)
   }
 }
 
-// field returns the value of one field of CLIENT INFO's reply.
-function field (info, name) {
-  return info.split(/\s/).find(f => f.startsWith(`${name}=`)).slice(name.length + 1)
-}
-
-// run runs the course over an object with the functions info, subscribe, psubscribe,
-// ssubscribe, unsubscribe, punsubscribe, sunsubscribe, ping, publish, spublish,
-// publishAll, kill, subscriptions and close. All of them return promises of the
-// reply; those that begin or end a subscription emit the acks that the library
-// shows, and every message is emitted.
+// run runs the course over an object with the functions info, subscribe,
+// psubscribe, ssubscribe, unsubscribe, punsubscribe, sunsubscribe, ping, publish,
+// spublish, publishAll, kill, subscribers and close. All of them return promises
+// of the reply; those that begin or end a subscription emit the acks that the
+// library shows, and every message is emitted.
 async function run (library) {
   const info = await library.info()
   emit('session', field(info, 'resp'), field(info, 'user'))
@@ -114,9 +116,10 @@ async function run (library) {
   await lines('pmessage', 4)
 
   if (steps.includes('reconnect')) {
+    const killed = field(await library.subscribers(), 'id')
     emit('killing')
     emit('killed', await library.kill())
-    await awaitSubscriptions(library, 1, 1)
+    await awaitRenewed(library, killed)
     await publish('weather', 'again')
     await publish('news', 'again')
     await lines('message', 206)

@@ -62,10 +62,7 @@ async function main () {
       })
     },
     kill: () => redis.client('KILL', 'TYPE', 'pubsub'),
-    async subscriptions (channel) {
-      const [, channels] = await redis.pubsub('NUMSUB', channel)
-      return [Number(channels), await redis.pubsub('NUMPAT')]
-    },
+    subscribers: () => redis.client('LIST', 'TYPE', 'pubsub'),
     close: () => Promise.all([redis.quit(), sub.quit()])
   })
 }

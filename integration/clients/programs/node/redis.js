@@ -44,10 +44,7 @@ async function main () {
     // What is called in one turn goes out in one pipeline.
     publishAll: (channel, payloads) => Promise.all(payloads.map((p) => client.publish(channel, p))),
     kill: () => client.clientKill({ filter: 'TYPE', type: 'pubsub' }),
-    subscriptions: async (channel) => {
-      const counts = await client.pubSubNumSub(channel)
-      return [Number(counts[channel]), await client.pubSubNumPat()]
-    },
+    subscribers: () => client.sendCommand(['CLIENT', 'LIST', 'TYPE', 'pubsub']),
     close: () => Promise.all([client.close(), sub.close()])
   })
 }

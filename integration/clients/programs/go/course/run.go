@@ -33,9 +33,9 @@ type Library interface {
 
 	// Kill closes all connections that are subscribed, and counts them.
 	Kill() int64
-	// Subscriptions asks the server how many subscriptions the channel has
-	// and how many patterns there are.
-	Subscriptions(channel string) (channels, patterns int64)
+	// Subscribers returns what CLIENT LIST says of the connections that are
+	// subscribed.
+	Subscribers() string
 }
 
 // Run runs the course.
@@ -83,9 +83,10 @@ func Run(l Library) {
 	Await("pmessage", 4)
 
 	if Steps("reconnect") {
+		killed := field(l.Subscribers(), "id")
 		Emit("killing")
 		Emit("killed", l.Kill())
-		awaitSubscriptions(l, 1, 1)
+		awaitRenewed(l, killed)
 		publish("weather", "again")
 		publish("news", "again")
 		Await("message", 6+len(numbers()))
@@ -104,7 +105,8 @@ func Run(l Library) {
 	Emit("done")
 }
 
-// field returns the value of one field of CLIENT INFO's reply.
+// field returns the value of one field of the first line of CLIENT INFO or
+// CLIENT LIST.
 func field(info, name string) string {
 	for f := range strings.FieldsSeq(info) {
 		if value, ok := strings.CutPrefix(f, name+"="); ok {
@@ -114,16 +116,18 @@ func field(info, name string) string {
 	return ""
 }
 
-// awaitSubscriptions waits until weather has so many subscriptions and the
-// server so many patterns: no library says when it has subscribed again.
-func awaitSubscriptions(l Library, channels, patterns int64) {
+// awaitRenewed waits until another connection than the killed one, and no more
+// than that, has the subscriptions: no library says when it has subscribed
+// again.
+func awaitRenewed(l Library, killed string) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		c, p := l.Subscriptions("weather")
-		if c == channels && p == patterns {
+		list := l.Subscribers()
+		if strings.Count(list, "id=") == 1 && field(list, "id") != killed &&
+			field(list, "sub") == "1" && field(list, "psub") == "1" {
 			return
 		}
 		if time.Now().After(deadline) {
-			Fail("waited for %d subscriptions and %d patterns, there are %d and %d", channels, patterns, c, p)
+			Fail("the library did not subscribe again:\n%s", list)
 		}
 	}
 }

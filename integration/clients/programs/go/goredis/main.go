@@ -132,8 +132,8 @@ func (l *library) Kill() int64 {
 	return number(l.client.ClientKillByFilter(context.Background(), "TYPE", "pubsub"))
 }
 
-func (l *library) Subscriptions(channel string) (channels, patterns int64) {
-	counts, err := l.client.PubSubNumSub(context.Background(), channel).Result()
-	course.Check(err, "pubsub numsub")
-	return counts[channel], number(l.client.PubSubNumPat(context.Background()))
+func (l *library) Subscribers() string {
+	text, err := l.client.Do(context.Background(), "CLIENT", "LIST", "TYPE", "pubsub").Text()
+	course.Check(err, "client list")
+	return text
 }

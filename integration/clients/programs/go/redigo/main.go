@@ -113,8 +113,8 @@ func (l *library) PublishAll(channel string, payloads []string) []int64 {
 
 func (l *library) Kill() int64 { return l.number("CLIENT", "KILL", "TYPE", "pubsub") }
 
-func (l *library) Subscriptions(channel string) (channels, patterns int64) {
-	counts, err := redis.Int64Map(l.conn.Do("PUBSUB", "NUMSUB", channel))
-	course.Check(err, "pubsub numsub")
-	return counts[channel], l.number("PUBSUB", "NUMPAT")
+func (l *library) Subscribers() string {
+	text, err := redis.String(l.conn.Do("CLIENT", "LIST", "TYPE", "pubsub"))
+	course.Check(err, "client list")
+	return text
 }

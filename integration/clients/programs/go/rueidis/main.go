@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -124,8 +125,8 @@ func (l *library) Kill() int64 {
 	return number(l.client.Do(context.Background(), l.client.B().Arbitrary("CLIENT", "KILL", "TYPE", "pubsub").Build()))
 }
 
-func (l *library) Subscriptions(channel string) (channels, patterns int64) {
-	counts, err := l.client.Do(context.Background(), l.client.B().PubsubNumsub().Channel(channel).Build()).AsIntMap()
-	course.Check(err, "pubsub numsub")
-	return counts[channel], number(l.client.Do(context.Background(), l.client.B().PubsubNumpat().Build()))
+func (l *library) Subscribers() string {
+	text, err := l.client.Do(context.Background(), l.client.B().Arbitrary("CLIENT", "LIST", "TYPE", "pubsub").Build()).ToString()
+	course.Check(err, "client list")
+	return strings.TrimPrefix(text, "txt:") // the format of a verbatim string
 }
