@@ -37,7 +37,7 @@ func TestArrivals_AllAtOnce(t *testing.T) {
 	// Room for the test's own files, and for the broker's.
 	clients := min(reliability.Size(1_500, 15_000), raiseDescriptors(t)-500)
 	p := start(t, "", "--maxclients", "20000")
-	b := startBeat(t, p.addr, "before")
+	b, w := startBeat(t, p.addr, "before"), startWitness(t, p.addr, "")
 	conns := make([]*harness.Conn, clients)
 	var all sync.WaitGroup
 	begin := time.Now()
@@ -56,7 +56,8 @@ func TestArrivals_AllAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	spent := time.Since(begin)
-	trips := b.end(t)
+	b.end(t)
+	beside := w.end(t)
 	memory := p.residentBytes()
 	for _, c := range conns {
 		if c != nil {
@@ -65,8 +66,8 @@ func TestArrivals_AllAtOnce(t *testing.T) {
 	}
 	observer := p.dial()
 	await(t, "all to be gone", func() bool { return info(t, observer, "connected_clients") == 1 })
-	reliability.Note(t, "arrivals", "%d clients at once: all served after %.1f s, %d MiB resident; messages of a witness took %.1f ms at the most",
-		clients, spent.Seconds(), memory>>20, float64(at(trips, 100).Microseconds())/1e3)
+	reliability.Note(t, "arrivals", "%d clients at once: all served after %.1f s, %d MiB resident; %v",
+		clients, spent.Seconds(), memory>>20, beside)
 }
 
 // TestTeardown_OfManySubscriptions: a client with very many subscriptions
@@ -95,21 +96,22 @@ func TestTeardown_OfManySubscriptions(t *testing.T) {
 		t.Fatalf("%d channels, want %d", n, subscriptions)
 	}
 	// The same for as long as nothing happens, to compare with.
-	quiet := startBeat(t, p.addr, "quiet")
+	quiet := startWitness(t, p.addr, "")
 	calm := time.NewTimer(time.Second)
 	<-calm.C
 	before := quiet.end(t)
-	b := startBeat(t, p.addr, "during")
+	b, w := startBeat(t, p.addr, "during"), startWitness(t, p.addr, "")
 	begin := time.Now()
 	big.Abort()
 	await(t, "the subscriptions to go", func() bool { return info(t, observer, "pubsub_channels") <= 1 })
 	spent := time.Since(begin)
-	during := b.end(t)
-	if worst := at(during, 100); worst > spent/2 && worst > 2*at(before, 100) {
+	b.end(t)
+	during := w.end(t)
+	if worst := during.at100; worst > spent/2 && worst > 2*before.at100 {
 		t.Errorf("somebody else waited %v of the %v that the teardown took", worst, spent)
 	}
-	reliability.Note(t, "teardown", "%d subscriptions gone after %.0f ms; a message of others took at most %.1f ms meanwhile, %.1f ms before",
-		subscriptions, float64(spent.Microseconds())/1e3, float64(at(during, 100).Microseconds())/1e3, float64(at(before, 100).Microseconds())/1e3)
+	reliability.Note(t, "teardown", "%d subscriptions gone after %.0f ms; %v, and %.1f ms before",
+		subscriptions, float64(spent.Microseconds())/1e3, during, float64(before.at100.Microseconds())/1e3)
 }
 
 // TestRecycledDescriptors_NeverCross: clients come and go as fast as they can,

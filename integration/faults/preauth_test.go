@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,6 +65,7 @@ func TestPreAuth_FloodsAreBounded(t *testing.T) {
 		t.Fatal(v, err)
 	}
 	before := p.residentBytes()
+	w := startWitness(t, p.addr, "pw")
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	open := 0
@@ -104,22 +104,18 @@ func TestPreAuth_FloodsAreBounded(t *testing.T) {
 		all.Wait()
 		close(closed)
 	}()
-	var trips []time.Duration
 	most := int64(0)
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
 	for waiting := true; waiting; {
 		select {
 		case <-closed:
 			waiting = false
-		default:
+		case <-look.C:
 		}
-		begin := time.Now()
-		if v, err := legitimate.Do("PING"); err != nil || v.Text != "PONG" {
-			t.Fatalf("the client that has the password: %v %v", v, err)
-		}
-		if trips = append(trips, time.Since(begin)); len(trips)%100 == 0 {
-			most = max(most, p.residentBytes()-before)
-		}
+		most = max(most, p.residentBytes()-before)
 	}
+	beside := w.end(t)
 	if most > 64<<20 {
 		t.Errorf("memory grew by %d MiB", most>>20)
 	}
@@ -133,9 +129,8 @@ func TestPreAuth_FloodsAreBounded(t *testing.T) {
 		t.Fatalf("afterwards over TLS: %v", err)
 	}
 	c.Close()
-	slices.Sort(trips)
-	reliability.Note(t, "pre-auth", "%d connections of %d kinds at once: all closed by the broker, memory grew by %d MiB; PING of a client with the password took %.1f ms (99 %%)",
-		each*len(abuses), len(abuses), most>>20, float64(at(trips, 99).Microseconds())/1e3)
+	reliability.Note(t, "pre-auth", "%d connections of %d kinds at once: all closed by the broker, memory grew by %d MiB; %v",
+		each*len(abuses), len(abuses), most>>20, beside)
 }
 
 // TestGuessing_IsSlowedDownPerAddress has one address guess passwords as fast

@@ -26,6 +26,13 @@ import (
 var folder string
 
 func TestMain(m *testing.M) {
+	if addr := os.Getenv(asWitness); addr != "" {
+		if err := bearWitness(addr, os.Getenv(asWitness+"_PASSWORD")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	dir, err := os.MkdirTemp("", "broker-faults-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
