@@ -3,6 +3,7 @@ package monitoring
 import (
 	"bufio"
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"os/exec"
@@ -90,12 +91,42 @@ func TestMetrics_AreThoseOfINFO(t *testing.T) {
 	}
 }
 
+// Only the busiest channels are named, over all loops together.
+func TestMetrics_TopChannels(t *testing.T) {
+	const named = `broker_channel_messages_total{channel="`
+	silent, s := start(t), start(t, "--admin-top-channels", "2")
+	for _, b := range []*server{silent, s} {
+		for range 3 { // publishers on both loops
+			c := dial(t, b)
+			for channel, n := range map[string]int{"rare": 1, "often": 20, "a\xff": 10} {
+				for range n {
+					do(t, c, "PUBLISH", channel, "x")
+				}
+			}
+		}
+	}
+	if _, text := silent.get(t, "/metrics", nil); strings.Contains(text, named) {
+		t.Error("channels are named without being asked for")
+	}
+	_, text := s.get(t, "/metrics", nil)
+	got := map[string]float64{}
+	for name, v := range series(t, text) {
+		if rest, ok := strings.CutPrefix(name, named); ok {
+			got[rest] = v
+		}
+	}
+	if want := map[string]float64{`often"}`: 60, `\"a\\xff\""}`: 30}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 // The reference parser of OpenMetrics takes what is sent to those who ask for
 // that format.
 func TestMetrics_OpenMetrics(t *testing.T) {
 	python := need(t, "python3", "python3-prometheus-client", "-c", "import prometheus_client.openmetrics.parser")
-	s := start(t)
+	s := start(t, "--admin-top-channels", "5")
 	work(t, s)
+	do(t, dial(t, s), "PUBLISH", "quo\"te\\\n\xff", "x")
 	_, text := s.get(t, "/metrics", func(r *http.Request) {
 		r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
 	})

@@ -49,7 +49,7 @@ func (b *Broker) serveAdmin(commands *command.Dispatcher, cfg *config.Config) {
 			return metrics.State{}, false
 		}
 		return metrics.State{
-			Snapshot:   commands.Snapshot(b.group),
+			Snapshot:   commands.Snapshot(b.group, cfg.AdminTopChannels),
 			MaxClients: b.current.Load().cfg.MaxClients,
 		}, true
 	}

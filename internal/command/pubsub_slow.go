@@ -174,27 +174,12 @@ func (c *call) channelStats() {
 			counts = append(counts, channelCount{string(name), t})
 		}
 		if len(names) == 0 {
-			l.Traffic(func(name string, t shard.ChannelTraffic) bool {
-				counts = append(counts, channelCount{name, t})
-				return true
-			})
 			// The busiest of all may be second on several loops.
-			counts = busiest(counts, 4*busiestChannels)
+			counts = busiest(channelCounts(l), 4*busiestChannels)
 		}
 		return counts
 	}, func(parts [][]channelCount) {
-		var all []channelCount
-		at := map[string]int{}
-		for _, part := range parts {
-			for _, count := range part {
-				if i, ok := at[count.channel]; ok {
-					all[i].Add(count.ChannelTraffic)
-					continue
-				}
-				at[count.channel] = len(all)
-				all = append(all, count)
-			}
-		}
+		all := addChannelCounts(parts)
 		if len(names) == 0 {
 			all = busiest(all, busiestChannels)
 		}
@@ -204,6 +189,33 @@ func (c *call) channelStats() {
 			writeChannelCount(w, s.Store(), &all[i])
 		}
 	})
+}
+
+// channelCounts returns what a loop has counted.
+func channelCounts(l *shard.Loop) []channelCount {
+	var counts []channelCount
+	l.Traffic(func(name string, t shard.ChannelTraffic) bool {
+		counts = append(counts, channelCount{name, t})
+		return true
+	})
+	return counts
+}
+
+// addChannelCounts adds up what several loops have counted.
+func addChannelCounts(parts [][]channelCount) []channelCount {
+	var all []channelCount
+	at := map[string]int{}
+	for _, part := range parts {
+		for _, count := range part {
+			if i, ok := at[count.channel]; ok {
+				all[i].Add(count.ChannelTraffic)
+				continue
+			}
+			at[count.channel] = len(all)
+			all = append(all, count)
+		}
+	}
+	return all
 }
 
 // busiest returns the n channels with most messages per second in the last

@@ -21,7 +21,8 @@ type Snapshot struct {
 	Shards                     []shard.Stats // by loop
 	Total                      shard.Stats   // of all loops
 	Commands                   []CommandStats
-	Errors                     []ErrorStats // by the first word of the text, protocol errors included
+	TopChannels                []ChannelStats // the busiest, as many as were asked for
+	Errors                     []ErrorStats   // by the first word of the text, protocol errors included
 	ErrorReplies, AuthFailures int64
 	DeniedCommands             int64 // refused, because the user may not run them
 	DeniedChannels             int64 // refused, because the user may not use the channel
@@ -70,6 +71,13 @@ func timesOf(h *histogram) Times {
 	return t
 }
 
+// ChannelStats are the counts of a channel; see shard.ChannelTraffic.
+type ChannelStats struct {
+	Name        string
+	Subscribers int
+	shard.ChannelTraffic
+}
+
 // ErrorStats is the number of error replies that begin with a word.
 type ErrorStats struct {
 	Prefix string
@@ -77,13 +85,19 @@ type ErrorStats struct {
 }
 
 // Snapshot asks every loop of g. It blocks until all have answered, so it must
-// not be called from a loop, nor when g shuts down.
-func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
+// not be called from a loop, nor when g shuts down. topChannels is how many of
+// the busiest channels it names.
+func (d *Dispatcher) Snapshot(g *shard.Group, topChannels int) Snapshot {
 	parts := make([]totals, d.cfg.Shards)
 	times := make([][]*histogram, d.cfg.Shards)
+	traffic := make([][]channelCount, d.cfg.Shards)
 	g.Each(func(l *shard.Loop) {
 		own := l.Local().(*local)
 		times[l.Shard()] = cloneHistograms(l)
+		if topChannels > 0 {
+			// The busiest of all may be second on several loops.
+			traffic[l.Shard()] = busiest(channelCounts(l), 4*topChannels)
+		}
 		parts[l.Shard()] = totals{since(l.Stats(), own.base), l.Queued(), gaugesOf(l), own.clone()}
 	})
 	s := Snapshot{
@@ -114,6 +128,13 @@ func (d *Dispatcher) Snapshot(g *shard.Group) Snapshot {
 	s.AuthFailures, s.HTTPRequests = counts.authFailures, counts.httpRequests
 	s.DeniedCommands, s.DeniedChannels = counts.deniedCommands, counts.deniedChannels
 	s.SlowlogLength = d.slowlog.length()
+	for _, c := range busiest(addChannelCounts(traffic), topChannels) {
+		subscribers := 0
+		if list := g.Store().Find(channelstore.Channels, []byte(c.channel)); list != nil {
+			subscribers = list.Len()
+		}
+		s.TopChannels = append(s.TopChannels, ChannelStats{c.channel, subscribers, c.ChannelTraffic})
+	}
 	merged := mergeHistograms(times)
 	for i, n := range counts.commands {
 		if n != (commandCounters{}) {

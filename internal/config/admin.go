@@ -7,6 +7,9 @@ import (
 	"strings"
 )
 
+// maxTopChannels bounds the series that channels add to the metrics.
+const maxTopChannels = 100
+
 var errAdminAddress = errors.New("argument must be a port or an address with a port, such as 9121, 127.0.0.1:9121 or *:9121")
 
 // adminAddress is a port, an address with a port, or empty.

@@ -252,6 +252,10 @@ type Config struct {
 	// AdminPprof adds Go's profiles there. At start only.
 	AdminPprof bool
 
+	// AdminTopChannels is how many of the busiest channels the metrics name. 0:
+	// none. At most 100. At start only.
+	AdminTopChannels int
+
 	// Supervised says whether a service manager is told of the start and the
 	// end. At start only.
 	Supervised Supervisor

@@ -36,6 +36,7 @@ func TestTable_EveryFieldHasOneRow(t *testing.T) {
 		"admin":                      "9121",
 		"admin-auth":                 "yes",
 		"admin-pprof":                "yes",
+		"admin-top-channels":         "5",
 		"supervised":                 "auto",
 
 		"maxmemory-clients":              "5%",
@@ -176,6 +177,7 @@ func TestGet_AllParametersInTableOrder(t *testing.T) {
 		{"admin", ""},
 		{"admin-auth", "no"},
 		{"admin-pprof", "no"},
+		{"admin-top-channels", "0"},
 		{"supervised", "no"},
 		{"loglevel", "notice"},
 		{"log-format", "text"},

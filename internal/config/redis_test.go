@@ -92,7 +92,7 @@ func TestGet_ValuesAreThoseOfRedis(t *testing.T) {
 		"shards": true, "io": true, "unixsocket": true, "log-format": true,
 		"max-subscriptions-per-client": true, "max-pattern-length": true,
 		"spin": true, "slow-subscriber-policy": true, "slow-subscriber-limit": true, "slow-subscriber-channel-policy": true, "slow-subscriber-user-policy": true, "auth-timeout": true,
-		"admin": true, "admin-auth": true, "admin-pprof": true,
+		"admin": true, "admin-auth": true, "admin-pprof": true, "admin-top-channels": true,
 	}
 	cases := map[string][]string{
 		"defaults": {"--bind", "127.0.0.1", "-::1", "--shutdown-timeout", "3"},

@@ -11,8 +11,9 @@
 // while nobody looks.
 //
 // What this package is not: it opens no port and knows no HTTP beyond the
-// handler that it returns, and no metric has a label whose values clients
-// choose, so that the number of series is bounded by the broker's own tables.
+// handler that it returns. The number of series is bounded by the broker's own
+// tables: only the metrics of the busiest channels have a label whose values
+// clients choose, and of those there are as many as the operator asked for.
 //
 // A Collector may be used by any goroutines, but not by a loop.
 package metrics

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -96,6 +97,28 @@ func perCommand(name, help string, value func(calls, rejected, failed, nanos int
 			v.add(value(c.Calls, c.Rejected, c.Failed, c.Nanos), c.Name)
 		}
 	}}
+}
+
+// perChannel is a metric with a value for each of the busiest channels.
+func perChannel(name string, k kind, help string, value func(*command.ChannelStats) float64) metric {
+	return metric{
+		name: name, kind: k, labels: []string{"channel"},
+		help: "Of the busiest channels, as many as admin-top-channels says: " + strings.ToLower(help[:1]) + help[1:],
+		take: func(s *State, v *values) {
+			for i := range s.TopChannels {
+				v.add(value(&s.TopChannels[i]), channelLabel(s.TopChannels[i].Name))
+			}
+		},
+	}
+}
+
+// channelLabel is a name as a label can have it: what is not UTF-8 is quoted,
+// and so is what begins like that, so that no two names become one.
+func channelLabel(name string) string {
+	if utf8.ValidString(name) && !strings.HasPrefix(name, `"`) {
+		return name
+	}
+	return strconv.QuoteToASCII(name)
 }
 
 // table returns all rows, in the order in which the document shows them.
@@ -196,6 +219,16 @@ func brokerMetrics() []metric {
 		{name: "broker_message_payload_bytes", kind: histogram,
 			help: "Payload of published messages; sampled as broker_message_receivers.",
 			take: func(s *State, v *values) { v.bits(s.Total.MessageBytes[:], s.Total.MessageBytesSum) }},
+		perChannel("broker_channel_messages_per_second", gauge, "Average of the last minute.",
+			func(c *command.ChannelStats) float64 { return c.PerSecondInMinute }),
+		perChannel("broker_channel_messages_total", counter, "Messages published.",
+			func(c *command.ChannelStats) float64 { return float64(c.Messages) }),
+		perChannel("broker_channel_deliveries_total", counter, "Messages queued for subscribers.",
+			func(c *command.ChannelStats) float64 { return float64(c.Deliveries) }),
+		perChannel("broker_channel_dropped_total", counter, "Messages that a slow-subscriber policy dropped.",
+			func(c *command.ChannelStats) float64 { return float64(c.Dropped) }),
+		perChannel("broker_channel_subscribers", gauge, "Subscribers, those of patterns not counted.",
+			func(c *command.ChannelStats) float64 { return float64(c.Subscribers) }),
 		single("broker_slow_subscribers", gauge, "Connections whose socket does not take what waits for them.",
 			func(s *State) float64 { return float64(s.Total.BehindSessions) }),
 		single("broker_queued_bytes", gauge, "Bytes that wait to be sent, counted for each receiver.",

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -73,6 +74,10 @@ func busy() State {
 	s.Errors = []command.ErrorStats{{Prefix: "ERR", Count: 3}, {Prefix: "NOPERM", Count: 4}}
 	s.DeniedCommands, s.DeniedChannels, s.SlowlogLength, s.QueuedHeld = 14, 15, 16, 2048
 	s.ErrorReplies, s.AuthFailures, s.HTTPRequests, s.Rejected = 7, 5, 6, 8
+	s.TopChannels = []command.ChannelStats{
+		{Name: "news", Subscribers: 3, ChannelTraffic: shard.ChannelTraffic{Messages: 21, Deliveries: 63, Dropped: 2, PerSecondInMinute: 1.5}},
+		{Name: "a\xff\n", ChannelTraffic: shard.ChannelTraffic{Messages: 22}},
+	}
 	s.Channels, s.Patterns, s.ShardChannels = 11, 12, 13
 	s.UsedMemory, s.PeakMemory, s.ResidentMemory = 100, 200, 300
 	for i := range int64(2) {
@@ -193,6 +198,12 @@ func TestHandler_Values(t *testing.T) {
 		{"broker_messages_published_total", "", 61},
 		{"broker_messages_delivered_total", "", 121},
 		{"broker_messages_dropped_total", "", 18},
+		{"broker_channel_messages_per_second", "news", 1.5},
+		{"broker_channel_messages_total", "news", 21},
+		{"broker_channel_messages_total", `"a\xff\n"`, 22},
+		{"broker_channel_deliveries_total", "news", 63},
+		{"broker_channel_dropped_total", "news", 2},
+		{"broker_channel_subscribers", "news", 3},
 		{"broker_slow_subscribers", "", 4},
 		{"broker_queued_bytes", "", 8192},
 		{"broker_connections_closed_total", "client", 2},
@@ -247,6 +258,17 @@ func TestHandler_CommandTimes(t *testing.T) {
 		if i < 0 || h.GetBucket()[i].GetCumulativeCount() != want {
 			t.Errorf("le=%v: bucket %d of %v, want %d", le, i, h.GetBucket(), want)
 		}
+	}
+}
+
+func TestChannelLabel_NoTwoNamesAreOne(t *testing.T) {
+	seen := map[string]string{}
+	for _, name := range []string{"", "a", `"a"`, "a\xff", `"a\xff"`, "\xff", "\n", "é", "e\u0301"} {
+		label := channelLabel(name)
+		if other, twice := seen[label]; twice || !utf8.ValidString(label) {
+			t.Errorf("%q and %q are both %q", name, other, label)
+		}
+		seen[label] = name
 	}
 }
 
