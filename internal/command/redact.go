@@ -1,6 +1,6 @@
 package command
 
-import "strings"
+import "broker/internal/config"
 
 // redacted stands for a secret wherever the arguments of a command are shown.
 const redacted = "(redacted)"
@@ -34,25 +34,10 @@ func shownArgs(cmd *command, args [][]byte) [][]byte {
 		hide(2, len(args))
 	case "config|set":
 		for i := 2; i+1 < len(args); i += 2 {
-			if secretParameter(args[i]) {
+			if config.IsSecret(string(args[i])) {
 				hide(i+1, i+2)
 			}
 		}
 	}
 	return out
-}
-
-// secretParameters are the configuration parameters whose values are secrets.
-var secretParameters = []string{
-	"requirepass", "masterauth", "primaryauth", "masteruser", "primaryuser",
-	"tls-key-file-pass", "tls-client-key-file-pass",
-}
-
-func secretParameter(name []byte) bool {
-	for _, p := range secretParameters {
-		if strings.EqualFold(string(name), p) {
-			return true
-		}
-	}
-	return false
 }

@@ -221,3 +221,14 @@ func TestSet_WhatChangesAtRunTimeIsWhatDoesInRedis(t *testing.T) {
 		}
 	})
 }
+
+func TestIsSecret(t *testing.T) {
+	for name, want := range map[string]bool{
+		"requirepass": true, "RequirePass": true, "masterauth": true, "tls-key-file-pass": true, "user": true,
+		"port": false, "aclfile": false, "nosuch": false, "": false,
+	} {
+		if got := IsSecret(name); got != want {
+			t.Errorf("IsSecret(%q) = %v, want %v", name, got, want)
+		}
+	}
+}

@@ -28,6 +28,13 @@ func (c *Config) Get(pattern string) []Pair {
 	return pairs
 }
 
+// IsSecret reports whether a parameter's values are for nobody else to see, in
+// a log for example. Case does not count.
+func IsSecret(name string) bool {
+	p := lookup(table(), name)
+	return p != nil && p.secret
+}
+
 // isShown reports whether CONFIG GET knows the row.
 func (p *parameter) isShown(c *Config) bool {
 	if p.inert {
