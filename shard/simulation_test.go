@@ -57,8 +57,10 @@ type simulation struct {
 	clients []*simClient
 	step    int
 	sent    int // messages
-	failure error
-	byID    map[int]*simMessage // all messages so far
+
+	transcribe bool // clients keep what they receive
+	failure    error
+	byID       map[int]*simMessage // all messages so far
 
 	// For simAckBeforeSnapshot: what it does later, and for which client and name.
 	delayed []func()
@@ -355,6 +357,7 @@ func TestSimulation_IsDeterministic(t *testing.T) {
 		for i := range transcripts {
 			synctest.Test(t, func(t *testing.T) {
 				sim := newSimulation(seed, simFaultless)
+				sim.transcribe = true
 				if err := sim.run(simulationSteps); err != nil {
 					t.Fatal(err)
 				}
