@@ -37,6 +37,14 @@
 // A program decides nothing: what it has to print is worked out here, from the
 // table of the libraries and what they can do.
 //
+// # Frameworks
+//
+// A few more programs reach the server through what others built on pub/sub, and
+// print what became of it: Socket.IO's two Redis adapters, GraphQL subscriptions,
+// and Laravel's broadcasts, which are a script.
+//
+// # What must be there
+//
 // What a library needs must be installed before: a test does not reach for the
 // network. Without it the library's test is skipped, and fails where CI is set.
 package clients

@@ -85,7 +85,7 @@ var libraries = []library{
 		name: "redis-rb", find: script("redis_rb.rb", "ruby-redis", "ruby", "-e", `require "redis"`), protos: []int{2}, reconnects: never, access: everyAccess,
 		acks: true, ping: true,
 	}, {
-		name: "phpredis", find: script("phpredis.php", "php-cli php-redis", "php", "-r", `exit(extension_loaded("redis") ? 0 : 1);`), protos: []int{2}, reconnects: never, access: everyAccess,
+		name: "phpredis", find: phpProgram("phpredis.php"), protos: []int{2}, reconnects: never, access: everyAccess,
 		order: byKind, leavesUponMessage: true,
 	}, {
 		name: "perl-redis", find: script("redis_perl.pl", "libredis-perl libio-socket-ssl-perl", "perl", "-MRedis", "-MIO::Socket::SSL", "-e", "1"), protos: []int{2}, reconnects: withoutPassword, access: everyAccess,
@@ -122,6 +122,10 @@ func script(file, packages, interpreter string, probe ...string) func(*testing.T
 	}
 }
 
+func phpProgram(file string) func(*testing.T) ([]string, error) {
+	return script(file, "php-cli php-redis", "php", "-r", `exit(extension_loaded("redis") ? 0 : 1);`)
+}
+
 // pythonProgram finds the Python that has redis-py, which need not be the first
 // on the PATH.
 func pythonProgram(t *testing.T) (argv []string, missing error) {
@@ -134,15 +138,19 @@ func pythonProgram(t *testing.T) (argv []string, missing error) {
 	return argv, missing
 }
 
-func nodeProgram(file, module string) func(*testing.T) ([]string, error) {
+// nodeProgram returns the find of a program for node, which needs the module
+// that is its first argument, and those that the program itself names.
+func nodeProgram(file, module string, args ...string) func(*testing.T) ([]string, error) {
 	return func(t *testing.T) ([]string, error) {
 		dir := programs(t, "node")
-		probe := exec.Command("node", "-e", "require(process.argv[1])", module)
-		probe.Dir = dir
-		if out, err := probe.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("npm ci --prefix %s (%w: %s)", dir, err, out)
+		// npm writes this file when it is through.
+		if _, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err != nil {
+			return nil, fmt.Errorf("make clients-install (%w)", err)
 		}
-		return []string{"node", filepath.Join(dir, file), module}, nil
+		if _, err := exec.LookPath("node"); err != nil {
+			return nil, fmt.Errorf("node 20.15 or newer (%w)", err)
+		}
+		return append([]string{"node", filepath.Join(dir, file), module}, args...), nil
 	}
 }
 
@@ -181,7 +189,7 @@ func goProgram(name string) func(*testing.T) ([]string, error) {
 			build.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=")
 			out, err := build.CombinedOutput()
 			if bytes.Contains(out, []byte("GOPROXY=off")) {
-				return nil, fmt.Errorf("go -C %s mod download (%s)", build.Dir, bytes.TrimSpace(out))
+				return nil, fmt.Errorf("make clients-install (%s)", bytes.TrimSpace(out))
 			}
 			if err != nil {
 				t.Fatalf("build: %v\n%s", err, out)
@@ -192,39 +200,46 @@ func goProgram(name string) func(*testing.T) ([]string, error) {
 	}
 }
 
-// program returns the command line of the library's program. Without what it
-// needs the test ends, as harness.Program has it: it is skipped, and fails
-// where CI is set.
-func (l library) program(t *testing.T) []string {
+// mustFind returns the command line of a program. Without what it needs the
+// test ends, as harness.Program has it: it is skipped, and fails where CI is
+// set.
+func mustFind(t *testing.T, name string, find func(t *testing.T) ([]string, error)) []string {
 	t.Helper()
-	argv, missing := l.find(t)
+	argv, missing := find(t)
 	if missing == nil {
 		return argv
 	}
 	if os.Getenv("CI") != "" {
-		t.Fatalf("%s is not installed: %v", l.name, missing)
+		t.Fatalf("%s is not installed: %v", name, missing)
 	}
-	t.Skipf("optional: %s is not installed: %v", l.name, missing)
+	t.Skipf("optional: %s is not installed: %v", name, missing)
 	return nil
 }
 
 // run runs the course against the server.
 func (c course) run(t *testing.T, argv []string, e entrance) {
 	t.Helper()
-	cmd := exec.CommandContext(patient(t), argv[0], argv[1:]...)
-	cmd.Env = append(os.Environ(),
-		"BROKER_HOST=127.0.0.1", "BROKER_PORT="+e.port, fmt.Sprint("BROKER_PROTO=", c.proto),
-		"BROKER_USER="+e.user, "BROKER_PASSWORD="+e.password, "BROKER_CA="+e.ca, "BROKER_STEPS="+c.steps())
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if err != nil {
-		t.Errorf("%s: %v\n%s", strings.Join(argv, " "), err, stderr.Bytes())
-	}
-	c.check(t, stdout.String())
+	printed, said := runProgram(t, argv, e, c.proto, "BROKER_STEPS="+c.steps())
+	c.check(t, printed)
 	if t.Failed() {
-		t.Logf("it printed\n%s%s", shortened(stdout.String()), stderr.Bytes())
+		t.Logf("it printed\n%s%s", shortened(printed), said)
 	}
+}
+
+// runProgram runs a program against the server and returns what it printed and
+// what it said on standard error.
+func runProgram(t *testing.T, argv []string, e entrance, proto int, env ...string) (printed, said string) {
+	t.Helper()
+	cmd := exec.CommandContext(patient(t), argv[0], argv[1:]...)
+	cmd.Env = append(append(os.Environ(), env...),
+		"BROKER_HOST=127.0.0.1", "BROKER_PORT="+e.port, fmt.Sprint("BROKER_PROTO=", proto),
+		"BROKER_USER="+e.user, "BROKER_PASSWORD="+e.password, "BROKER_CA="+e.ca)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(argv, " "), err, stderr.String())
+	}
+	return stdout.String(), stderr.String()
 }
 
 // shortened leaves out the lines of the 200 numbers but for the first.
@@ -244,7 +259,7 @@ func shortened(printed string) string {
 func TestLibraries(t *testing.T) {
 	for _, lib := range libraries {
 		t.Run(lib.name, func(t *testing.T) {
-			argv := lib.program(t)
+			argv := mustFind(t, lib.name, lib.find)
 			for _, s := range []server{redisServer, brokerBinary} {
 				for _, a := range append([]access{open}, lib.access...) {
 					for _, proto := range lib.protos {

@@ -3,35 +3,12 @@
 
 'use strict'
 
-const { once } = require('node:events')
-const { server, emit, payload, run } = require('./course')
-const name = process.argv[2]
-const { Redis } = require(name)
-
-// Version 5 may not subscribe before it is ready: its own INFO would come
-// after.
-async function connect () {
-  const options = {
-    host: server.host,
-    port: server.port,
-    username: server.username,
-    password: server.password,
-    tls: server.ca ? { ca: server.ca } : undefined,
-    // Version 5 keeps the process alive for this long after its end.
-    disconnectTimeout: 100
-  }
-  // Version 5 knows no other protocol than RESP2.
-  if (name !== 'ioredis5') options.protocol = server.proto
-  const redis = new Redis(options)
-  // It connects again after these.
-  redis.on('error', (err) => process.stderr.write(`${err}\n`))
-  await once(redis, 'ready')
-  return redis
-}
+const { connectIoredis } = require('./connect')
+const { emit, payload, run } = require('./course')
 
 async function main () {
-  const redis = await connect()
-  const sub = await connect()
+  const redis = await connectIoredis(process.argv[2])
+  const sub = await connectIoredis(process.argv[2])
   sub.on('messageBuffer', (channel, p) => emit('message', channel, payload(p)))
   sub.on('pmessageBuffer', (pattern, channel, p) => emit('pmessage', pattern, channel, payload(p)))
   sub.on('smessageBuffer', (channel, p) => emit('smessage', channel, payload(p)))

@@ -3,27 +3,12 @@
 
 'use strict'
 
-const { server, emit, payload, run } = require('./course')
-const { createClient } = require(process.argv[2])
-
-async function connect () {
-  const client = createClient({
-    RESP: server.proto,
-    username: server.username,
-    password: server.password,
-    socket: server.ca
-      ? { host: server.host, port: server.port, tls: true, ca: server.ca }
-      : { host: server.host, port: server.port }
-  })
-  // It connects again after these.
-  client.on('error', (err) => process.stderr.write(`${err}\n`))
-  await client.connect()
-  return client
-}
+const { connectRedis } = require('./connect')
+const { emit, payload, run } = require('./course')
 
 async function main () {
-  const client = await connect()
-  const sub = await connect()
+  const client = await connectRedis(process.argv[2])
+  const sub = await connectRedis(process.argv[2])
   const buffers = true // payloads as Buffers, not as text
 
   const onMessage = (p, channel) => emit('message', channel, payload(p))
