@@ -40,36 +40,39 @@ func slowRow(d *Dispatcher, name string, took time.Duration) {
 	}
 }
 
-// TestTiming_RunsAreJudgedByTheirAverage: with the threshold at 2 ms, ten
-// frequent commands of which one takes 10 ms are not slow, two of which one
-// does are; the first of them is shown.
+// TestTiming_RunsAreJudgedByTheirAverage: a run of ten frequent commands is not
+// slow when one of them takes as long as the threshold; one of two is, if that
+// takes several times as long. The thresholds are set when it is known how long
+// the commands took, before the run is closed.
 func TestTiming_RunsAreJudgedByTheirAverage(t *testing.T) {
 	onLoop(t, func(d *Dispatcher, s *shard.Session) {
-		keepAll(d, 2*time.Millisecond)
+		loop := s.Loop()
 		echo := d.table.index["echo"]
 		was := echo.run
 		echo.run = func(c *call) {
 			if string(c.args[1]) == "slow" {
-				spin(s.Loop(), 10*time.Millisecond)
+				spin(loop, 5*time.Millisecond)
 			}
 			was(c)
 		}
-		for range 9 {
-			run(d, s, request("ECHO quick"))
+		judge := func(quick int, threshold func(took time.Duration) time.Duration) []string {
+			keepAll(d, time.Hour)
+			began := loop.Nanotime()
+			for range quick {
+				d.Handle(s, request("ECHO quick"))
+			}
+			d.Handle(s, request("ECHO slow"))
+			keepAll(d, threshold(time.Duration(loop.Nanotime()-began)))
+			d.EndRun(loop)
+			return slowed(d)
 		}
-		run(d, s, request("ECHO slow"))
-		d.EndRun(s.Loop())
-		if got := slowed(d); len(got) != 0 {
-			t.Errorf("an average of 1 ms is kept: %q", got)
+		if got := judge(9, func(took time.Duration) time.Duration { return took }); len(got) != 0 {
+			t.Errorf("a run of ten is kept whose average is a tenth of the threshold: %q", got)
 		}
-		run(d, s, request("ECHO quick"))
-		run(d, s, request("ECHO slow"))
-		d.EndRun(s.Loop())
-		if got := slowed(d); !slices.Equal(got, []string{"ECHO quick"}) {
-			t.Errorf("of a run with an average of 5 ms is kept %q", got)
+		if got := judge(1, func(took time.Duration) time.Duration { return took / 4 }); !slices.Equal(got, []string{"ECHO quick"}) {
+			t.Errorf("of a run of two with an average of twice the threshold is kept %q", got)
 		}
-		h := s.Loop().Local().(*local).times(echo.number)
-		if h.total != 12 || h.percentile(100) < int64(4*time.Millisecond) {
+		if h := loop.Local().(*local).times(echo.number); h.total != 12 || h.percentile(100) < int64(2*time.Millisecond) {
 			t.Errorf("%d times, the largest %v", h.total, time.Duration(h.percentile(100)))
 		}
 	})
