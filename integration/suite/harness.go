@@ -83,7 +83,7 @@ func (s suite) runUnit(ctx context.Context, w *workdir, u *unit, only string, li
 
 // stall is how long the harness waits for a test that does not end. It gives
 // the unit up then and says which test it was.
-const stall = time.Minute
+const stall = 2 * time.Minute
 
 var (
 	// A line that begins something; any other belongs to what came before.

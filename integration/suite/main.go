@@ -55,10 +55,10 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	flags.StringVar(&opt.source, "source", "", "`folder` of the unpacked source package; empty fetches it from Debian")
 	flags.StringVar(&units, "units", "", "run only these units, separated by commas")
 	flags.IntVar(&opt.jobs, "jobs", 2, "how many units run at the same time")
-	flags.DurationVar(&opt.limit, "limit", 3*time.Minute, "longest time a unit may take")
+	flags.DurationVar(&opt.limit, "limit", 5*time.Minute, "longest time a unit may take")
 	flags.BoolVar(&opt.recheck, "recheck", true, "run each skipped test alone and report those that pass")
 	flags.BoolVar(&opt.install, "install", false, "install missing programs with apt-get, as root or with sudo -n")
-	flags.BoolVar(&opt.verbose, "v", false, "print a line for each unit as it ends")
+	flags.BoolVar(&opt.verbose, "v", false, "print a line for each skipped test that is run, too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -139,9 +139,7 @@ func (s suite) run(ctx context.Context, l *list, opt options, progress io.Writer
 			mu.Lock()
 			defer mu.Unlock()
 			outcomes[i] = o
-			if opt.verbose {
-				fmt.Fprintf(progress, "%5.1fs unit/%s\n", o.elapsed.Seconds(), u.name)
-			}
+			fmt.Fprintf(progress, "%5.1fs unit/%s\n", o.elapsed.Seconds(), u.name)
 			return nil
 		})
 	}
