@@ -21,7 +21,7 @@ func (s *Session) Publish(kind channelstore.Kind, channel, payload []byte) int {
 	store := l.group.store
 	exact := store.Find(kind, channel)
 	patterns := l.matches[:0]
-	if kind == channelstore.Channels {
+	if kind == channelstore.Channels && store.Count(channelstore.Patterns) > 0 {
 		patterns = store.Match(channel, patterns)
 		l.matches = patterns
 	}
