@@ -14,6 +14,7 @@ type Stats struct {
 	Panics                 int64
 	Turns                  int64
 	Wakeups                int64 // turns that began with a sleep
+	CPUNanos               int64 // processor time of the loop since the start; 0 under the net driver
 	Messages               int64 // published by this shard's sessions
 	Deliveries             int64 // frames appended to outboxes
 	Dropped                int64 // frames that were not sent, by a slow-subscriber policy
@@ -41,6 +42,9 @@ func (l *Loop) Stats() Stats {
 	st := l.stats
 	st.Sessions = int64(len(l.sessions))
 	st.OwedBytes = l.owed
+	if l.driver.ownThread() {
+		st.CPUNanos = threadCPU()
+	}
 	return st
 }
 
@@ -57,6 +61,7 @@ func (st *Stats) Add(o Stats) {
 	st.Panics += o.Panics
 	st.Turns += o.Turns
 	st.Wakeups += o.Wakeups
+	st.CPUNanos += o.CPUNanos
 	st.Messages += o.Messages
 	st.Deliveries += o.Deliveries
 	st.Dropped += o.Dropped

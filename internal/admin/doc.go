@@ -1,5 +1,5 @@
 // Package admin is the HTTP listener for those who run the broker: /metrics,
-// /healthz, /readyz and, when asked for, /debug/pprof.
+// /healthz, /readyz, the dashboard and, when asked for, /debug/pprof.
 //
 // It has an address of its own, so that it can be kept from clients, and is
 // off unless configured. It trusts its network more than a Redis port does:

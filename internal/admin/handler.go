@@ -14,6 +14,8 @@ const index = `broker
 /readyz        200 while new connections are taken, 503 during the shutdown
 `
 
+const dashboardIndex = "/dashboard/    what the broker does, live\n"
+
 const pprofIndex = "/debug/pprof/  profiles for go tool pprof\n"
 
 // newHandler routes requests. Only GET and HEAD exist.
@@ -31,6 +33,11 @@ func newHandler(cfg *Config) http.Handler {
 		}
 		answer(w, http.StatusOK, "ok\n")
 	})
+	if cfg.Dashboard != nil {
+		text += dashboardIndex
+		mux.Handle("/dashboard/", cfg.Dashboard)
+		mux.Handle("GET /dashboard", http.RedirectHandler("/dashboard/", http.StatusMovedPermanently))
+	}
 	if cfg.Pprof {
 		text += pprofIndex
 		// pprof.Index also serves the profiles that are named behind it. The

@@ -28,6 +28,10 @@ type Config struct {
 	// Ready reports whether the broker takes new connections; see /readyz.
 	Ready func() bool
 
+	// Dashboard, if not nil, is the handler of /dashboard/. It asks for a user
+	// itself.
+	Dashboard http.Handler
+
 	// Pprof adds /debug/pprof, which shows memory and can slow the broker.
 	Pprof bool
 

@@ -47,10 +47,11 @@ var house = []room{
 	{dir: "internal/config", imports: []string{"internal/glob"}},
 	{dir: "internal/command", imports: []string{"internal/glob", "rcu", "resp", "channelstore", "shard", "internal/acl", "internal/config"}},
 	{dir: "internal/metrics", imports: []string{"shard", "internal/command", modulePrometheus}},
+	{dir: "internal/dashboard", imports: []string{moduleGoRedis}},
 	{dir: "internal/admin"},
 	{dir: "internal/broker", imports: []string{
 		"internal/glob", "rcu", "resp", "channelstore", "shard",
-		"internal/acl", "internal/config", "internal/command", "internal/metrics", "internal/admin", moduleSys,
+		"internal/acl", "internal/config", "internal/command", "internal/metrics", "internal/admin", "internal/dashboard", moduleSys,
 	}},
 	{dir: "internal/cli", imports: []string{"resp", "internal/config"}},
 	{dir: "cmd/broker", imports: []string{"internal/config", "internal/broker", "internal/cli"}},

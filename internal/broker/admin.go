@@ -9,7 +9,9 @@ import (
 	"broker/internal/admin"
 	"broker/internal/command"
 	"broker/internal/config"
+	"broker/internal/dashboard"
 	"broker/internal/metrics"
+	"broker/shard"
 )
 
 // An adminListener is the HTTP listener for those who run the broker. It
@@ -56,8 +58,12 @@ func (b *Broker) serveAdmin(commands *command.Dispatcher, cfg *config.Config) {
 	served := admin.Config{
 		Metrics: metrics.Handler(source, b.log),
 		Ready:   b.ready,
-		Pprof:   cfg.AdminPprof,
-		Log:     b.log,
+		Dashboard: dashboard.New("/dashboard/", dashboard.Config{
+			Dial:     b.dialInside,
+			Stopping: b.stopping,
+		}),
+		Pprof: cfg.AdminPprof,
+		Log:   b.log,
 	}
 	if cfg.AdminAuth {
 		served.Authorize = commands.MayInspect
@@ -68,6 +74,20 @@ func (b *Broker) serveAdmin(commands *command.Dispatcher, cfg *config.Config) {
 			b.log.Error("the admin listener ended", "error", err)
 		}
 	})
+}
+
+// dialInside returns the client's end of a connection that stays inside the
+// process. Its session is one like any other.
+func (b *Broker) dialInside() (net.Conn, error) {
+	a := b.admin
+	a.scraping.RLock()
+	defer a.scraping.RUnlock()
+	if a.ended {
+		return nil, net.ErrClosed
+	}
+	ours, theirs := net.Pipe()
+	b.group.Adopt(shard.Conn{Net: theirs, Unix: true})
+	return ours, nil
 }
 
 // ready reports whether new connections are taken.

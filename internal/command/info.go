@@ -80,6 +80,7 @@ type report struct {
 // totals are the counters of all loops together.
 type totals struct {
 	shard  shard.Stats
+	loops  []shard.Stats // by shard, once they are added up
 	queued shard.Queued
 	gauges gauges
 	counts counters
@@ -106,7 +107,7 @@ func (c *call) info() {
 	}
 	shard.Gather(s, func(l *shard.Loop) infoPart {
 		own := l.Local().(*local)
-		p := infoPart{totals: totals{since(l.Stats(), own.base), l.Queued(), gaugesOf(l), own.clone()}}
+		p := infoPart{totals: totals{shard: since(l.Stats(), own.base), queued: l.Queued(), gauges: gaugesOf(l), counts: own.clone()}}
 		if timed {
 			p.times = cloneHistograms(l)
 		}
@@ -121,6 +122,9 @@ func (c *call) info() {
 			times = mergeHistograms(all)
 		}
 		total := parts[0].totals
+		for i := range parts {
+			total.loops = append(total.loops, parts[i].shard)
+		}
 		for i := range parts[1:] {
 			total.shard.Add(parts[1+i].shard)
 			total.queued.Add(parts[1+i].queued)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -167,4 +168,9 @@ func (r *report) broker() {
 		r.int("broker_closed_by_"+name, n)
 	}
 	r.int("broker_goroutines", int64(runtime.NumGoroutine()))
+	for i := range r.total.loops {
+		st := &r.total.loops[i]
+		r.line("broker_shard_"+strconv.Itoa(i), fmt.Sprintf("sessions=%d,subscribers=%d,messages=%d,deliveries=%d,turns=%d,cpu_usec=%d,owed=%d",
+			st.Sessions, st.SubscriberSessions, st.Messages, st.Deliveries, st.Turns, st.CPUNanos/1000, st.OwedBytes))
+	}
 }

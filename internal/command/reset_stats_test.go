@@ -86,7 +86,7 @@ func TestConfigResetStat_ResetsWhatInfoCounts(t *testing.T) {
 // TestSince_CoversEveryCounter: a counter that is added to shard.Stats must be
 // subtracted, or named here as a state.
 func TestSince_CoversEveryCounter(t *testing.T) {
-	states := map[string]bool{"Sessions": true, "SubscriberSessions": true, "BehindSessions": true, "OwedBytes": true}
+	states := map[string]bool{"Sessions": true, "SubscriberSessions": true, "BehindSessions": true, "OwedBytes": true, "CPUNanos": true}
 	fill := func(n int64) shard.Stats {
 		var st shard.Stats
 		v := reflect.ValueOf(&st).Elem()

@@ -98,7 +98,7 @@ func (d *Dispatcher) Snapshot(g *shard.Group, topChannels int) Snapshot {
 			// The busiest of all may be second on several loops.
 			traffic[l.Shard()] = busiest(channelCounts(l), 4*topChannels)
 		}
-		parts[l.Shard()] = totals{since(l.Stats(), own.base), l.Queued(), gaugesOf(l), own.clone()}
+		parts[l.Shard()] = totals{shard: since(l.Stats(), own.base), queued: l.Queued(), gauges: gaugesOf(l), counts: own.clone()}
 	})
 	s := Snapshot{
 		Started:       d.cfg.Started,
