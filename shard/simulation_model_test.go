@@ -3,6 +3,7 @@ package shard
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -62,11 +63,12 @@ type simClient struct {
 
 	// The model: commands take effect when they run.
 	subs    map[simSub]bool
-	parting map[simSub]bool      // dropped over several turns: holds or not, until it is told
+	parting map[simSub]int       // dropped over several turns: holds or not, until it is told in the reply of that number
 	mayGet  map[simDelivery]bool // by way of those
 	dying   bool                 // counts or not, receives or not, until it is gone
 	owed    map[simDelivery]bool
 	want    []simReply
+	asked   int // replies that were ever in want
 	number  int // of its last message
 
 	// What it has received.
@@ -82,7 +84,7 @@ func newSimClient(sim *simulation, id int) *simClient {
 	return &simClient{
 		sim: sim, id: id, room: 1 << 20,
 		subs: map[simSub]bool{}, owed: map[simDelivery]bool{},
-		parting: map[simSub]bool{}, mayGet: map[simDelivery]bool{},
+		parting: map[simSub]int{}, mayGet: map[simDelivery]bool{},
 		held: map[simSub]bool{}, arrived: map[simDelivery]bool{}, position: map[*simMessage]int{},
 	}
 }
@@ -197,7 +199,12 @@ func (c *simClient) expect(args [][]byte) {
 }
 
 func (c *simClient) wantLine(format string, args ...any) {
-	c.want = append(c.want, simReply{line: fmt.Sprintf(format, args...)})
+	c.wantReply(simReply{line: fmt.Sprintf(format, args...)})
+}
+
+func (c *simClient) wantReply(r simReply) {
+	c.want = append(c.want, r)
+	c.asked++
 }
 
 // ackCount is the number that stands in an ack.
@@ -238,7 +245,7 @@ func (c *simClient) part(dropped func(simSub) bool) {
 	}
 	for sub := range c.subs {
 		if dropped(sub) {
-			c.parting[sub] = true
+			c.parting[sub] = c.asked
 		}
 	}
 }
@@ -273,7 +280,7 @@ func (c *simClient) expectPublish(kind channelstore.Kind, channel, payload strin
 			}
 		}
 	}
-	c.want = append(c.want, simReply{message: m})
+	c.wantReply(simReply{message: m})
 }
 
 // receive takes bytes that the broker has written and looks at every value
@@ -365,7 +372,7 @@ func (c *simClient) take(fields []string) {
 		c.sim.fail("client %d was told %q unasked", c.id, got)
 		return
 	}
-	want := c.want[0]
+	want, number := c.want[0], c.asked-len(c.want)
 	c.want = c.want[1:]
 	if m := want.message; m != nil {
 		m.answered = c.sim.step
@@ -377,7 +384,7 @@ func (c *simClient) take(fields []string) {
 	}
 	if got == "+RESET" {
 		clear(c.held)
-		clear(c.parting)
+		maps.DeleteFunc(c.parting, func(_ simSub, from int) bool { return from <= number })
 	}
 	if len(fields) == 3 {
 		kind := channelstore.Channels
@@ -395,7 +402,7 @@ func (c *simClient) take(fields []string) {
 			want.line = strings.Replace(want.line, "*", fields[1], 1)
 		}
 		c.held[sub] = !leaves
-		if leaves {
+		if from, parting := c.parting[sub]; leaves && parting && from <= number {
 			delete(c.parting, sub)
 		}
 	}
