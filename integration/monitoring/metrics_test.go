@@ -271,6 +271,18 @@ func TestShutdown_ProbesAndScrapes(t *testing.T) {
 			t.Fatalf("readyz %d %q", code, body)
 		}
 	}
+	// The loops are about to end: nobody may wait for their answer any more.
+	// The handler answers 503 when it is busy with the scrapes above.
+	for {
+		code, body := s.get(t, "/metrics", nil)
+		if code == http.StatusServiceUnavailable && strings.Contains(body, "Limit of concurrent requests") {
+			continue
+		}
+		if code != http.StatusInternalServerError || !strings.Contains(body, "shuts down") {
+			t.Errorf("metrics during the shutdown: %d %.200q", code, body)
+		}
+		break
+	}
 	if code, _ := s.get(t, "/healthz", nil); code != http.StatusOK {
 		t.Errorf("healthz %d during the shutdown", code)
 	}

@@ -34,9 +34,13 @@ func (l *limited) Accept() (net.Conn, error) {
 	return &limitedConn{Conn: c, slots: l.slots}, nil
 }
 
-func (l *limited) Close() error {
-	l.closing.Do(func() { close(l.isClosing) })
-	return l.Listener.Close()
+// Close may be called more than once, which net/http does.
+func (l *limited) Close() (err error) {
+	l.closing.Do(func() {
+		close(l.isClosing)
+		err = l.Listener.Close()
+	})
+	return err
 }
 
 // A limitedConn gives its place back when it is closed.

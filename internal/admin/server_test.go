@@ -3,6 +3,7 @@ package admin
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -189,21 +191,76 @@ func TestServer_ShutdownCutsOffWhatLasts(t *testing.T) {
 	}
 }
 
-// No more than maxConns are open; the next is served when one has ended.
-func TestServer_BoundsConnections(t *testing.T) {
-	var served atomic.Int32
-	cfg := testConfig()
-	cfg.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { served.Add(1) })
-	addr, _, _ := serve(t, cfg)
+// A fakeListener hands out as many connections as are asked for.
+type fakeListener struct {
+	accepted atomic.Int32
+	closed   chan struct{}
+}
+
+func (l *fakeListener) Accept() (net.Conn, error) {
+	select {
+	case <-l.closed:
+		return nil, net.ErrClosed
+	default:
+	}
+	l.accepted.Add(1)
+	c, _ := net.Pipe()
+	return c, nil
+}
+
+func (l *fakeListener) Close() error   { close(l.closed); return nil }
+func (l *fakeListener) Addr() net.Addr { return nil }
+
+func TestLimited_TheNextWaitsUntilOneIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := &fakeListener{closed: make(chan struct{})}
+		l := newLimited(fake, 3)
+		conns := make(chan net.Conn, 100)
+		ended := make(chan error, 1)
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					ended <- err
+					return
+				}
+				conns <- c
+			}
+		}()
+		expect := func(want int32) {
+			t.Helper()
+			synctest.Wait()
+			if n := fake.accepted.Load(); n != want {
+				t.Errorf("%d connections accepted, want %d", n, want)
+			}
+		}
+		expect(3)
+		c := <-conns
+		c.Close()
+		c.Close() // gives no second place back
+		expect(4)
+		(<-conns).Close()
+		(<-conns).Close()
+		expect(6)
+		l.Close()
+		l.Close()
+		if err := <-ended; !errors.Is(err, net.ErrClosed) {
+			t.Errorf("Accept after Close: %v", err)
+		}
+	})
+}
+
+// One connection more than are served at a time is served when one has ended.
+func TestServer_ServesTheNextConnectionLater(t *testing.T) {
+	addr, _, _ := serve(t, testConfig())
 	var conns []net.Conn
-	ask := func(c net.Conn) { fmt.Fprintf(c, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n") }
 	for range maxConns + 1 {
 		c, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		ask(c)
+		fmt.Fprintf(c, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
 		conns = append(conns, c)
 	}
 	read := func(c net.Conn) {
@@ -216,9 +273,6 @@ func TestServer_BoundsConnections(t *testing.T) {
 	}
 	for _, c := range conns[:maxConns] {
 		read(c)
-	}
-	if n := served.Load(); n != maxConns {
-		t.Errorf("%d requests served with %d connections open, want %d", n, len(conns), maxConns)
 	}
 	conns[0].Close()
 	read(conns[maxConns])

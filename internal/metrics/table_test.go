@@ -230,7 +230,10 @@ func TestHandler_Histogram(t *testing.T) {
 	}
 	// Of each shard two messages had no receiver, two from 4 to 7, one more
 	// than can be told.
-	for _, b := range h.GetBucket() {
+	for i, b := range h.GetBucket() {
+		if le := b.GetUpperBound(); le < 1e300 && le != float64(int64(1)<<i-1) {
+			t.Errorf("bucket %d ends at %v, want the largest number of %d bits", i, le, i)
+		}
 		want := uint64(4)
 		switch le := b.GetUpperBound(); {
 		case le > 1e300:
