@@ -137,7 +137,7 @@ func TestRunJobs(t *testing.T) {
 func TestNewWorkdir(t *testing.T) {
 	source, bin := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
-		filepath.Join(source, "tests/assets/default.conf"): "port 1\nsave 900 1\nsaved yes\n",
+		filepath.Join(source, "tests/assets/default.conf"): "port 1\npidfile /x.pid\nsave 900 1\n",
 		filepath.Join(bin, "redis-cli"):                    "",
 		filepath.Join(bin, "it's"):                         "#!/bin/sh\necho broker $$ \"${1##*/}:$2\"\n",
 		filepath.Join(bin, "redis-benchmark"):              "",
@@ -150,7 +150,7 @@ func TestNewWorkdir(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	s := suite{server: "valkey-server", dropDirectives: []string{"save "}}
+	s := suite{server: "valkey-server"}
 	w, err := s.newWorkdir(t.TempDir(), source, filepath.Join(bin, "it's"), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestNewWorkdir(t *testing.T) {
 		}
 		return string(text)
 	}
-	if got, want := read("tests/assets/default.conf"), "port 1\nsaved yes\n"; got != want {
+	if got, want := read("tests/assets/default.conf"), "port 1\nsave 900 1\n"; got != want {
 		t.Errorf("configuration %q, want %q", got, want)
 	}
 	server := exec.Command(filepath.Join(w.path, "src/valkey-server"), source+"/tests/assets/default.conf", "--a b")

@@ -10,9 +10,6 @@ type suite struct {
 	server  string // name of the server's program
 	binDir  string // environment variable for the programs' folder, "" for src
 	list    string // what is to pass and what is skipped, see parseList
-	// What the tests' own configuration has and the broker refuses, by the
-	// beginning of the line.
-	dropDirectives []string
 }
 
 var (
@@ -28,7 +25,6 @@ func suites() map[string]suite {
 		"redis": {
 			pkg: "redis", release: "bookworm", version: "7.0.15",
 			server: "redis-server", list: redisList,
-			dropDirectives: []string{"save "}, // nothing is stored, so nothing can be saved
 		},
 		// Debian's unstable release moves on. When it has another version the
 		// package cannot be had and the run says so.
