@@ -191,6 +191,7 @@ func TestSlowSubscribers_HarmNobody(t *testing.T) {
 	}
 	before := p.residentBytes()
 	payload := strings.Repeat("m", payloadBytes)
+	w := startWitness(t, p.addr, "")
 	var most int64
 	receivers := int64(clients)
 	// In step with those who read, so that they are healthy by definition.
@@ -229,11 +230,12 @@ func TestSlowSubscribers_HarmNobody(t *testing.T) {
 			t.Errorf("subscriber %d, which reads, got %d of %d messages", i, n, total)
 		}
 	}
+	beside := w.end(t)
 	if limit := int64(slow)*limitBytes + 64<<20; most > limit {
 		t.Errorf("memory grew by %d MiB; %d clients with a limit of 1 MiB each leave %d", most>>20, slow, limit>>20)
 	}
-	reliability.Note(t, "slow", "%d of %d stop reading: closed at 1 MiB each after %d messages of 1 KiB, memory grew by %d MiB; the others lost 0",
-		slow, clients, total, most>>20)
+	reliability.Note(t, "slow", "%d of %d stop reading: closed at 1 MiB each after %d messages of 1 KiB, memory grew by %d MiB; the others lost 0; %v",
+		slow, clients, total, most>>20, beside)
 }
 
 var totMem = regexp.MustCompile(`name=(\d+) .* tot-mem=(\d+)`)
