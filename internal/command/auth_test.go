@@ -353,6 +353,34 @@ func TestAddressOf_TakesNetworksOfIPv6(t *testing.T) {
 	}
 }
 
+// A success ends a row of failures also where tokens are still missing.
+func TestGuesses_SuccessEndsTheRow(t *testing.T) {
+	g, now, from := newGuesses(), time.Unix(1000, 0), netip.MustParseAddr("10.0.0.1")
+	fail := func() time.Duration {
+		now = now.Add(time.Second / 10)
+		if wait, ok := g.begin(from, now); wait != 0 || !ok {
+			t.Fatalf("waits %v, %v", wait, ok)
+		}
+		return g.failed(from, now)
+	}
+	var last time.Duration
+	for range freeFailures + 2 {
+		last = fail()
+	}
+	if last != 2*firstDelay {
+		t.Fatalf("the last of a row is delayed by %v", last)
+	}
+	g.begin(from, now)
+	g.begin(from, now)
+	g.succeeded(from, now)
+	if g.from[from] == nil {
+		t.Fatal("the address is forgotten while somebody's password is looked at")
+	}
+	if d := fail(); d != 0 {
+		t.Errorf("the first failure after a success is delayed by %v", d)
+	}
+}
+
 func TestGuesses_TableIsBounded(t *testing.T) {
 	g := newGuesses()
 	now := time.Unix(1000, 0)

@@ -31,6 +31,9 @@ func FuzzHandle(f *testing.F) {
 		"EVAL\xfe" + publishScript + "\xfe1\xfek\xfep\xfea\xfea", "COMMAND\xfeGETKEYS\xfeeval\xfex\xfe9223372036854775807\xfea",
 		"COMMAND\xfeGETKEYSANDFLAGS\xfemget\xfea", "XRANGE\xfes\xfe(1-1\xfe(+", "SCAN\xfe0\xfeCOUNT\xfe1\xfeMATCH", "CONFIG\xfeRESETSTAT\xffINFO",
 		"DEBUG\xfePROTOCOL\xfeset\xffDEBUG\xfeSLEEP\xfe-1e999", "SLOWLOG\xfeGET\xfe-1", "LATENCY\xfeHISTOGRAM\xfeconfig\xfex",
+		"ACL\xfeSETUSER\xfeu\xfeon\xfenopass\xfe&a\xfe(+get\xfe~x)\xffAUTH\xfeu\xfex", "ACL\xfeSETUSER\xfedefault\xfereset\xffPING",
+		"ACL\xfeDRYRUN\xfedefault\xfePUBLISH\xfea\xfeb", "ACL\xfeLOG\xfe-1", "ACL\xfeGENPASS\xfe4096", "ACL\xfeDELUSER\xfeu\xfe\x00",
+		"AUTH\xfenobody\xfex\xffACL\xfeLOG", "SUBSCRIBE\xfea\xffACL\xfeSETUSER\xfedefault\xferesetchannels",
 		"x\r\n\xfe\r\n-ERR forged\r\n",
 	} {
 		f.Add([]byte(s))
@@ -51,6 +54,14 @@ func FuzzHandle(f *testing.F) {
 			request.WriteString(encode(words...))
 		}
 		request.WriteString(encode("RESET"))
+		// What an input did to the default user, and that it guessed passwords,
+		// is not for the next one.
+		if _, err := srv.d.Users().SetUser("default", []string{"on", "nopass", "+@all", "~*", "&*", "clearselectors"}); err != nil {
+			t.Fatal(err)
+		}
+		srv.d.guesses.mu.Lock()
+		clear(srv.d.guesses.from)
+		srv.d.guesses.mu.Unlock()
 
 		ours, theirs := net.Pipe()
 		defer func() { _ = ours.Close() }()

@@ -110,6 +110,23 @@ func TestHandle_AfterAPanicTheRunIsDropped(t *testing.T) {
 	})
 }
 
+// BenchmarkHandle_Restricted is PUBLISH by a user who may publish to some
+// channels only.
+func BenchmarkHandle_Restricted(b *testing.B) {
+	b.ReportAllocs()
+	onLoop(b, func(d *Dispatcher, s *shard.Session) {
+		change, err := d.Users().SetUser("bob", []string{"on", "nopass", "+publish", "&news.*", "&no*"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		d.become(s, change.User)
+		args := request("PUBLISH nobody payload")
+		for b.Loop() {
+			run(d, s, args)
+		}
+	})
+}
+
 // BenchmarkHandle measures this layer with the session's reply in a warm
 // buffer: alone=true is one command per read, which pays for two readings of
 // the clock.
