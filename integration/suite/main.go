@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -30,7 +27,6 @@ func main() {
 type options struct {
 	broker  string        // path of the program to test, "" to build it
 	source  string        // folder of the unpacked source package, "" to fetch it
-	units   []string      // only these, nil for all of the list
 	jobs    int           // units at the same time
 	limit   time.Duration // longest time a unit may take
 	recheck bool          // run the skipped tests, too, one by one
@@ -88,117 +84,4 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return errDiffers
 	}
 	return nil
-}
-
-// run runs the units of the list. It returns when all are done; an error is
-// one that kept the suite from running.
-func (s suite) run(ctx context.Context, l *list, opt options, progress io.Writer) ([]*verdict, error) {
-	if err := installTools(ctx, opt.install); err != nil {
-		return nil, err
-	}
-	source := opt.source
-	if source == "" {
-		var err error
-		if source, err = s.source(ctx); err != nil {
-			return nil, err
-		}
-	}
-	dir, err := os.MkdirTemp("", "broker-suite-*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	broker := opt.broker
-	if broker == "" {
-		broker = filepath.Join(dir, "broker")
-		build := exec.CommandContext(ctx, "go", "build", "-o", broker, "broker/cmd/broker")
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build the broker: %w\n%s", err, out)
-		}
-	} else if broker, err = filepath.Abs(broker); err != nil {
-		return nil, err
-	}
-
-	workdirs := make([]*workdir, opt.jobs)
-	for n := range workdirs {
-		if workdirs[n], err = s.newWorkdir(dir, source, broker, n); err != nil {
-			return nil, err
-		}
-	}
-
-	outcomes := make([]*outcome, len(l.units))
-	rechecked := make([][]problem, len(l.units))
-	var jobs []func(*workdir) error
-	var mu sync.Mutex // guards outcomes, rechecked and progress
-	for i, u := range l.units {
-		jobs = append(jobs, func(w *workdir) error {
-			o, err := s.runUnit(ctx, w, u, "", opt.limit)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes[i] = o
-			fmt.Fprintf(progress, "%5.1fs unit/%s\n", o.elapsed.Seconds(), u.name)
-			return nil
-		})
-	}
-	if opt.recheck {
-		for i, u := range l.units {
-			for _, name := range u.skipped {
-				jobs = append(jobs, func(w *workdir) error {
-					o, err := s.runUnit(ctx, w, u, name, recheckLimit)
-					if err != nil {
-						return err
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					rechecked[i] = append(rechecked[i], judgeSkipped(name, o)...)
-					if opt.verbose {
-						fmt.Fprintf(progress, "%5.1fs unit/%s, skipped: %s\n", o.elapsed.Seconds(), u.name, name)
-					}
-					return nil
-				})
-			}
-		}
-	}
-	if err := runJobs(ctx, workdirs, jobs); err != nil {
-		return nil, err
-	}
-	verdicts := make([]*verdict, len(l.units))
-	for i, u := range l.units {
-		verdicts[i] = judge(u, outcomes[i])
-		verdicts[i].problems = append(verdicts[i].problems, rechecked[i]...)
-	}
-	return verdicts, nil
-}
-
-// runJobs runs the jobs in their order, as many at a time as there are working
-// copies, and returns when none runs any more. It stops early when ctx ends or
-// a job fails.
-func runJobs(ctx context.Context, workdirs []*workdir, jobs []func(*workdir) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	queue := make(chan func(*workdir) error)
-	var workers sync.WaitGroup
-	for _, w := range workdirs {
-		workers.Go(func() {
-			for job := range queue {
-				if err := job(w); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for _, job := range jobs {
-		select {
-		case queue <- job:
-			continue
-		case <-ctx.Done():
-		}
-		break
-	}
-	close(queue)
-	workers.Wait()
-	return context.Cause(ctx)
 }
