@@ -24,15 +24,23 @@ mkdir -p "$release"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+# Of the machine that makes the release, whatever it is for.
+make --no-print-directory static VERSION="$VERSION" OUT="$work/broker"
+"$work/broker" man >"$work/broker.1"
+"$work/broker" completion bash >"$work/broker.bash"
+"$work/broker" completion zsh >"$work/_broker"
+gzip -n9 "$work/broker.1"
+
 for arch in "$@"; do
 	name=broker-$VERSION-linux-$arch
 	dir=$work/$name
 	mkdir -p "$dir"
 	GOOS=linux GOARCH=$arch make --no-print-directory static VERSION="$VERSION" OUT="$dir/broker"
 	go run ./packaging/sbom -version "$VERSION" "$dir/broker" >"$release/$name.cdx.json"
-	sed -e "s|\${GOARCH}|$arch|; s|\${VERSION}|$VERSION|; s|\${MTIME}|$MTIME|; s|\${DIST}|$dir|" \
+	sed -e "s|\${GOARCH}|$arch|; s|\${VERSION}|$VERSION|; s|\${MTIME}|$MTIME|; s|\${DIST}|$dir|; s|\${WORK}|$work|" \
 		packaging/nfpm.yaml >"$work/nfpm.yaml"
 	go run "$NFPM" package --config "$work/nfpm.yaml" --packager deb --target "$release" >/dev/null
+	cp "$work/broker.1.gz" "$work/broker.bash" "$work/_broker" "$dir"
 	cp -r LICENSE README.md CHANGELOG.md broker.conf docs packaging/broker.service "$dir"
 	tar --create --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX \
 		--mtime="@$SOURCE_DATE_EPOCH" --directory="$work" "$name" | gzip -n9 >"$release/$name.tar.gz"

@@ -49,14 +49,15 @@ func TestRelease_DebianPackage(t *testing.T) {
 	if got := run(t, nil, installed, "check", filepath.Join(files, "etc/broker/broker.conf"), "--supervised", "systemd"); got != "ok\n" {
 		t.Errorf("the configuration of the package: %q", got)
 	}
-	for _, name := range []string{"usr/lib/systemd/system/broker.service", "usr/share/doc/broker/copyright", "usr/share/doc/broker/metrics.md"} {
+	for _, name := range []string{"usr/lib/systemd/system/broker.service", "usr/share/doc/broker/copyright",
+		"usr/share/man/man1/broker.1.gz", "usr/share/bash-completion/completions/broker", "usr/share/zsh/vendor-completions/_broker", "usr/share/doc/broker/metrics.md"} {
 		if _, err := os.Stat(filepath.Join(files, name)); err != nil {
 			t.Error(err)
 		}
 	}
 
 	archive := run(t, nil, "tar", "--list", "--file", filepath.Join(release, base+".tar.gz"))
-	for _, name := range []string{"broker", "broker.conf", "broker.service", "LICENSE", "README.md", "docs/metrics.md"} {
+	for _, name := range []string{"broker", "broker.conf", "broker.service", "LICENSE", "README.md", "broker.1.gz", "broker.bash", "docs/metrics.md"} {
 		if !strings.Contains(archive, base+"/"+name+"\n") {
 			t.Errorf("the archive has no %s", name)
 		}

@@ -38,11 +38,7 @@ func (t *Tool) Help() string {
 	b.WriteString("\nFlags:\n\n")
 	set.VisitAll(func(f *flag.Flag) {
 		value, doc := flag.UnquoteUsage(f)
-		dashes := "--"
-		if len(f.Name) == 1 {
-			dashes = "-"
-		}
-		line := "  " + dashes + f.Name
+		line := "  " + dashes(f.Name) + f.Name
 		if value != "" {
 			line += " " + value
 		}
@@ -56,6 +52,14 @@ func (t *Tool) Help() string {
 		b.WriteString("\nThe password may also stand in the environment as REDISCLI_AUTH, where other\nusers of the machine do not see it.\n")
 	}
 	return b.String()
+}
+
+// dashes returns what is written before a flag's name.
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-"
+	}
+	return "--"
 }
 
 // flagSet returns the tool's flags for description; nil: it has none.

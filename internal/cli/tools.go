@@ -61,6 +61,8 @@ func tools() []Tool {
 		{"check", "[FILE] [--name value ...]", "says whether the broker would start with a configuration, and what it ignores", nil},
 		{"redis-cli", "[COMMAND [ARG ...]]", "sends one command and prints the reply as redis-cli does in scripts", redisCLITool},
 		{"version", "", "prints the version", nil},
+		{"completion", "bash|zsh", "prints a script that completes the command line in a shell", nil},
+		{"man", "", "prints the manual page", nil},
 		{"help", "[SUBCOMMAND]", "describes a subcommand", nil},
 	}
 }
@@ -146,6 +148,10 @@ func (t *Tool) run(ctx context.Context, p *Process) error {
 	case "version":
 		_, err := fmt.Fprintf(p.Stdout, "broker %s\n", p.Version)
 		return err
+	case "completion":
+		return completion(p)
+	case "man":
+		return man(p)
 	case "help":
 		return help(p)
 	}
