@@ -238,7 +238,7 @@ func (c *call) clientTracking() {
 }
 
 // clientCaching answers CLIENT CACHING. What it asks for concerns the keys of
-// the next command only, so there is nothing to record.
+// the next command only, so that CLIENT TRACKINGINFO alone shows it.
 func (c *call) clientCaching() {
 	t := c.tracking()
 	yes := is(c.args[2], "YES")
@@ -252,12 +252,15 @@ func (c *call) clientCaching() {
 	case !yes && !t.optOut:
 		c.fail(errCachingNo)
 	default:
+		ensureState(c.session).caching = true
+		remark(c.session)
 		c.reply().OK()
 	}
 }
 
 func (c *call) clientTrackingInfo() {
 	t := c.tracking()
+	caching := t != nil && stateOf(c.session).caching
 	flags := []string{"off"}
 	var prefixes []string
 	if t != nil {
@@ -266,7 +269,8 @@ func (c *call) clientTrackingInfo() {
 		for _, f := range []struct {
 			set  bool
 			name string
-		}{{t.broadcast, "bcast"}, {t.optIn, "optin"}, {t.optOut, "optout"}, {t.noLoop, "noloop"}} {
+		}{{t.broadcast, "bcast"}, {t.optIn, "optin"}, {caching && t.optIn, "caching-yes"},
+			{t.optOut, "optout"}, {caching && t.optOut, "caching-no"}, {t.noLoop, "noloop"}} {
 			if f.set {
 				flags = append(flags, f.name)
 			}

@@ -54,6 +54,33 @@ func TestClientTracking_States(t *testing.T) {
 	}
 }
 
+// The turns are what redis-server 7.0.15 answers.
+func TestClientCaching_LastsUntilAnotherCommand(t *testing.T) {
+	info := func(flags ...string) string {
+		out := "*6\r\n" + bulk("flags") + "*" + strconv.Itoa(len(flags)) + "\r\n"
+		for _, f := range flags {
+			out += bulk(f)
+		}
+		return out + bulk("redirect") + ":0\r\n" + bulk("prefixes") + "*0\r\n"
+	}
+	srv := startServer(t, 1)
+	converse(t, srv.dial(), []turn{
+		{`CLIENT TRACKING ON OPTIN`, "+OK\r\n"},
+		{`CLIENT CACHING YES`, "+OK\r\n"},
+		{`CLIENT TRACKINGINFO`, info("on", "optin", "caching-yes")},
+		{`CLIENT TRACKINGINFO`, info("on", "optin", "caching-yes")},
+		{`PING`, "+PONG\r\n"},
+		{`CLIENT TRACKINGINFO`, info("on", "optin")},
+		{`CLIENT CACHING YES`, "+OK\r\n"},
+		{`NONSENSE`, e("unknown command 'NONSENSE', with args beginning with: ")},
+		{`CLIENT TRACKINGINFO`, info("on", "optin")},
+		{`CLIENT TRACKING OFF`, "+OK\r\n"},
+		{`CLIENT TRACKING ON OPTOUT`, "+OK\r\n"},
+		{`CLIENT CACHING NO`, "+OK\r\n"},
+		{`CLIENT TRACKINGINFO`, info("on", "optout", "caching-no")},
+	})
+}
+
 func TestClientTracking_IsBounded(t *testing.T) {
 	c := startServer(t, 1).dial()
 	prefixes := func(n int, size int) []string {

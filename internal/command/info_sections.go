@@ -17,6 +17,9 @@ func (r *report) server() {
 	cfg := &r.d.cfg
 	uptime := int64(time.Since(cfg.Started).Seconds())
 	r.line("redis_version", compatVersion)
+	// As a Redis that was not built from a repository; tools look for the names.
+	r.line("redis_git_sha1", "00000000")
+	r.int("redis_git_dirty", 0)
 	r.line("broker_version", cfg.Version)
 	r.line("redis_mode", r.d.mode())
 	r.line("os", operatingSystem())

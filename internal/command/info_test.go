@@ -85,7 +85,7 @@ func TestInfo_Values(t *testing.T) {
 
 	_, got := fields(t, text(t, c.do("INFO", "everything")))
 	for name, want := range map[string]string{
-		"redis_version": compatVersion, "broker_version": "1.2.3", "redis_mode": "standalone",
+		"redis_version": compatVersion, "redis_git_sha1": "00000000", "redis_git_dirty": "0", "broker_version": "1.2.3", "redis_mode": "standalone",
 		"tcp_port": "6379", "run_id": strings.Repeat("0f", 20), "multiplexing_api": "net", "uptime_in_days": "0",
 		"connected_clients": "6", "pubsub_clients": "5", "maxclients": "10000", "blocked_clients": "0",
 		"loading": "0", "maxmemory": "0", "maxmemory_human": "0B", "maxmemory_policy": "noeviction",

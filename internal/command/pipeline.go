@@ -26,6 +26,11 @@ func (d *Dispatcher) handleSpecial(s *shard.Session, l *local, args [][]byte) {
 		refusal = d.check(s, l, st, cmd, args)
 	}
 	inMulti := st != nil && st.tx != nil
+	// As in Redis, what CLIENT CACHING asks for outlives other subcommands of
+	// CLIENT, and a transaction.
+	if st != nil && st.caching && !inMulti && (cmd == nil || cmd.parent == nil || cmd.parent.name != "client") {
+		st.caching = false
+	}
 	if refusal == "" && d.alerted(alertPause) && d.postpone(s, l, cmd, args) {
 		return
 	}

@@ -13,6 +13,7 @@ type connState struct {
 	reply    replyMode
 	readonly bool // READONLY
 	monitor  bool // receives a line per command
+	caching  bool // CLIENT CACHING concerns the command that follows
 	watched  int  // keys that WATCH named, up to maxWatched
 
 	user       *acl.User // who is logged in; nil: the default user
@@ -95,7 +96,7 @@ func (st *connState) special() bool {
 // plain reports whether the session's commands need no more than a check of
 // its user.
 func (st *connState) plain() bool {
-	return st.tx == nil && st.reply == replyMode{} && !st.monitor
+	return st.tx == nil && st.reply == replyMode{} && !st.monitor && !st.caching
 }
 
 // remark brings the session's mark up to date with its state.
