@@ -19,7 +19,7 @@ VERSION ?=
 PKGS ?= ./...
 # Which benchmarks, and how long a fuzz target runs.
 BENCH    ?= .
-FUZZTIME ?= 10s
+FUZZTIME ?= 60s
 
 # The packages whose tests have a full form.
 CHECKERS := ./integration/linear ./integration/ordering ./integration/faults \
