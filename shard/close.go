@@ -103,14 +103,7 @@ func (l *Loop) tearDown(s *Session) {
 	if l.group.cfg.Ended != nil {
 		l.group.cfg.Ended(s)
 	}
-	if s.Subscribed() {
-		l.stats.SubscriberSessions--
-		s.counts = [3]int32{}
-	}
-	if len(s.subs.list) > 0 {
-		l.reaping = append(l.reaping, s.subs.takeList())
-		l.reap() // before the client can see the end
-	}
+	l.leaveStore(s) // before the client can see the end
 	l.driver.remove(s)
 	last := len(l.sessions) - 1
 	l.sessions[s.index] = l.sessions[last]
@@ -129,6 +122,19 @@ func (l *Loop) tearDown(s *Session) {
 	s.next, s.then = nil, nil
 	l.load.Add(-1)
 	l.group.sessions.Add(-1)
+}
+
+// leaveStore takes the subscriptions of a session that has ended out of the
+// store, those of a session that holds many in slices.
+func (l *Loop) leaveStore(s *Session) {
+	if s.Subscribed() {
+		l.stats.SubscriberSessions--
+		s.counts = [3]int32{}
+	}
+	if len(s.subs.list) > 0 {
+		l.reaping = append(l.reaping, s.subs.takeList())
+		l.reap()
+	}
 }
 
 // reap removes the subscriptions of sessions that are gone, a slice per call.

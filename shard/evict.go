@@ -38,10 +38,15 @@ func (l *Loop) evict() {
 	}
 	if l.now >= l.nextMeasure {
 		l.nextMeasure = l.now + measurePeriod
+		l.measureLater = false
 		l.fixed = 0
 		for _, s := range l.sessions {
-			l.fixed += s.fixedMemory()
+			if s.state != closed {
+				l.fixed += s.fixedMemory()
+			}
 		}
+	} else {
+		l.measureLater = true // what this turn brought is added up even if no other turn comes
 	}
 	l.report(l.fixed + l.owed)
 	if l.group.memory.Load() > limit && l.group.evicting.CompareAndSwap(false, true) {
@@ -91,9 +96,12 @@ func (l *Loop) beginEviction(limit int64) {
 // largest ones, those with NO-EVICT left out.
 func (l *Loop) candidates() (sum int64, largest []candidate) {
 	for _, s := range l.sessions {
+		if s.state == closed {
+			continue
+		}
 		n := s.memory()
 		sum += n
-		if s.state != closed && !s.Peek().NoEvict {
+		if !s.Peek().NoEvict {
 			largest = append(largest, candidate{s, n})
 		}
 	}

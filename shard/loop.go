@@ -52,40 +52,41 @@ type Loop struct {
 	load atomic.Int64
 
 	// Owned by the loop.
-	sessions    []*Session // all of them, by Session.index
-	ready       []*Session // have commands to run or a continuation; see enqueue
-	dirty       []*Session // have something to flush this turn
-	doomed      []*Session // to be torn down at the end of the turn
-	reaping     [][]*channelstore.Subscription[*Session]
-	waiting     map[*Session]struct{} // over a soft limit or lingering: looked at by tick
-	current     *Session              // whom a panic is blamed on
-	cursor      cursor                // where delivery stands, for the same reason
-	batch       *batch                // what this turn published so far
-	publishing  bool                  // epoch is odd
-	pollFirst   bool                  // see waitForWork
-	spinScore   int                   // how well spinning would have done lately; see spin.go
-	pushed      []int32               // shards to wake once the locks are released
-	now         int64                 // nanoseconds since the group's start, once per turn
-	nextTick    int64
-	nextSweep   int64 // when idle sessions are looked for again
-	taking      bool  // inside takeInbox
-	draining    bool  // no command is run any more
-	stopAt      int64 // when to give up on sessions; 0: not stopping
-	stopped     bool
-	owed        int64 // bytes that sessions are owed, as charged; see evict.go
-	fixed       int64 // what else they hold, measured at times
-	reported    int64 // part of group.memory
-	nextMeasure int64
-	slab        slab // frames
-	slab3       slab // the same in RESP3
-	decoder     resp.Decoder
-	partial     resp.Partial
-	readBuf     []byte
-	void        resp.Writer // what muted sessions write to
-	outboxes    []*outbox
-	inputs      []*input
-	stats       Stats
-	traffic     traffic
+	sessions     []*Session // all of them, by Session.index
+	ready        []*Session // have commands to run or a continuation; see enqueue
+	dirty        []*Session // have something to flush this turn
+	doomed       []*Session // to be torn down at the end of the turn
+	reaping      [][]*channelstore.Subscription[*Session]
+	waiting      map[*Session]struct{} // over a soft limit or lingering: looked at by tick
+	current      *Session              // whom a panic is blamed on
+	cursor       cursor                // where delivery stands, for the same reason
+	batch        *batch                // what this turn published so far
+	publishing   bool                  // epoch is odd
+	pollFirst    bool                  // see waitForWork
+	spinScore    int                   // how well spinning would have done lately; see spin.go
+	pushed       []int32               // shards to wake once the locks are released
+	now          int64                 // nanoseconds since the group's start, once per turn
+	nextTick     int64
+	nextSweep    int64 // when idle sessions are looked for again
+	taking       bool  // inside takeInbox
+	draining     bool  // no command is run any more
+	stopAt       int64 // when to give up on sessions; 0: not stopping
+	stopped      bool
+	owed         int64 // bytes that sessions are owed, as charged; see evict.go
+	fixed        int64 // what else they hold, measured at times
+	reported     int64 // part of group.memory
+	nextMeasure  int64
+	measureLater bool // something happened since the last measure
+	slab         slab // frames
+	slab3        slab // the same in RESP3
+	decoder      resp.Decoder
+	partial      resp.Partial
+	readBuf      []byte
+	void         resp.Writer // what muted sessions write to
+	outboxes     []*outbox
+	inputs       []*input
+	stats        Stats
+	traffic      traffic
 
 	// Scratch, empty between calls.
 	matches []*channelstore.List[*Session]
@@ -261,8 +262,12 @@ func (l *Loop) timeout() time.Duration {
 	switch {
 	case len(l.waiting) > 0 || l.stopAt != 0:
 		return max(0, time.Duration(l.nextTick-l.now))
+	case l.settings.IdleTimeout > 0 && l.measureLater:
+		return max(0, time.Duration(min(l.nextSweep, l.nextMeasure)-l.now))
 	case l.settings.IdleTimeout > 0:
 		return max(0, time.Duration(l.nextSweep-l.now))
+	case l.measureLater:
+		return max(0, time.Duration(l.nextMeasure-l.now))
 	}
 	return -1
 }

@@ -144,8 +144,15 @@ func (s *Session) SetLastCommand(name string) { s.lastCommand = name }
 func (s *Session) CloseAfterReply() { s.loop.finish(s, CloseByCommand) }
 
 // CloseNow closes the connection at the end of the turn without sending
-// anything more. It is called on the session's loop.
-func (s *Session) CloseNow(reason CloseReason) { s.loop.doom(s, reason) }
+// anything more. When it returns, no later PUBLISH counts the session, unless
+// it holds more than reapSlice subscriptions. It is called on the session's
+// loop.
+func (s *Session) CloseNow(reason CloseReason) {
+	if s.state != closed {
+		s.loop.doom(s, reason)
+		s.loop.leaveStore(s)
+	}
+}
 
 // Closed reports whether the session has ended, or ends with this turn.
 func (s *Session) Closed() bool { return s.state == closed }

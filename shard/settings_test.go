@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"broker/channelstore"
 )
 
 func TestSuspend_LaterCommandsWait(t *testing.T) {
@@ -259,6 +261,57 @@ func TestClientMemory_EvictsTheLargest(t *testing.T) {
 		for _, c := range append(slow, exempt, p) {
 			c.close()
 		}
+		b.stop()
+	})
+}
+
+// An unfinished command counts, also when nothing else happens, and nobody
+// else pays for it.
+func TestClientMemory_UnfinishedInput(t *testing.T) {
+	inBubble(t, func(t *testing.T, shards int) {
+		b := newTestBroker(t, shards, func(c *Config) { c.ClientMemory = 1 << 20 })
+		large, other := b.dial(), b.dial()
+		other.send("PING")
+		expect(t, other, "+PONG\r\n")
+		large.sendRaw([]byte("*1\r\n$3000000\r\n" + strings.Repeat("x", 1_200_000)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !large.isClosed() || other.isClosed() {
+			t.Errorf("closed: the large one %v, the other %v", large.isClosed(), other.isClosed())
+		}
+		for range 5 {
+			other.send("PING")
+			expect(t, other, "+PONG\r\n")
+			time.Sleep(time.Second)
+		}
+		large.close()
+		other.close()
+		b.stop()
+	})
+}
+
+// Who is closed from another loop is counted no more when CloseNow returns.
+func TestCloseNow_LeavesTheStore(t *testing.T) {
+	inBubble(t, func(t *testing.T, shards int) {
+		b := newTestBroker(t, shards)
+		victim, p := b.dial(), b.dial()
+		victim.send("SUB a", "PSUB a*")
+		synctest.Wait()
+		b.group.Each(func(l *Loop) {
+			l.Sessions(func(s *Session) bool {
+				if s.id == 1 {
+					s.CloseNow(CloseByKill)
+					if list := l.group.store.Find(channelstore.Channels, []byte("a")); list != nil {
+						t.Error("a session that was closed is still in the store")
+					}
+				}
+				return true
+			})
+		})
+		p.send("PUB a x")
+		expect(t, p, number(0))
+		victim.close()
+		p.close()
 		b.stop()
 	})
 }

@@ -155,7 +155,7 @@ func appendClientLine(b []byte, s *shard.Session, loop *shard.Loop) []byte {
 	queued, queuedBytes := int64(-1), int64(0)
 	watched := 0
 	if st := stateOf(s); st != nil {
-		watched = st.watched
+		watched = len(st.watched)
 		if st.tx != nil {
 			queued, queuedBytes = int64(len(st.tx.queue)), st.tx.bytes
 		}

@@ -70,7 +70,7 @@ func (r *report) clients() {
 	r.int("pubsub_clients", st.SubscriberSessions)
 	r.int("watching_clients", r.total.gauges.watching)
 	r.zeros("clients_in_timeout_table")
-	r.int("total_watched_keys", r.total.gauges.watchedKeys)
+	r.int("total_watched_keys", int64(len(r.total.gauges.watched)))
 	r.zeros("total_blocking_keys")
 }
 

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"maps"
+
 	"broker/internal/acl"
 	"broker/shard"
 )
@@ -11,10 +13,10 @@ type connState struct {
 	tracking *tracking    // what CLIENT TRACKING has switched on; nil: nothing
 	tx       *transaction // nil: not inside MULTI
 	reply    replyMode
-	readonly bool // READONLY
-	monitor  bool // receives a line per command
-	caching  bool // CLIENT CACHING concerns the command that follows
-	watched  int  // keys that WATCH named, up to maxWatched
+	readonly bool                // READONLY
+	monitor  bool                // receives a line per command
+	watched  map[uint64]struct{} // hashes of the keys that WATCH named, up to maxWatched
+	caching  bool                // CLIENT CACHING concerns the command that follows
 
 	user       *acl.User // who is logged in; nil: the default user
 	anonymous  bool      // has yet to log in
@@ -31,7 +33,8 @@ type connState struct {
 
 // gauges count the sessions of one loop by what they do now.
 type gauges struct {
-	watching, watchedKeys, tracking, postponed int64
+	watching, tracking, postponed int64
+	watched                       map[uint64]struct{} // by any session
 }
 
 func gaugesOf(l *shard.Loop) (g gauges) {
@@ -40,9 +43,9 @@ func gaugesOf(l *shard.Loop) (g gauges) {
 		if st == nil {
 			return true
 		}
-		if st.watched > 0 {
+		if len(st.watched) > 0 {
 			g.watching++
-			g.watchedKeys += int64(st.watched)
+			g.addWatched(st.watched)
 		}
 		if st.tracking != nil {
 			g.tracking++
@@ -55,9 +58,16 @@ func gaugesOf(l *shard.Loop) (g gauges) {
 	return g
 }
 
+func (g *gauges) addWatched(keys map[uint64]struct{}) {
+	if g.watched == nil && len(keys) > 0 {
+		g.watched = map[uint64]struct{}{}
+	}
+	maps.Copy(g.watched, keys)
+}
+
 func (g *gauges) add(o gauges) {
 	g.watching += o.watching
-	g.watchedKeys += o.watchedKeys
+	g.addWatched(o.watched)
 	g.tracking += o.tracking
 	g.postponed += o.postponed
 }

@@ -5,6 +5,7 @@
 package command
 
 import (
+	"hash/maphash"
 	"strings"
 
 	"broker/internal/acl"
@@ -60,8 +61,7 @@ func transactionCommands() []*command {
 					c.fail(errWatchInMulti)
 					return
 				}
-				st := ensureState(c.session)
-				st.watched = min(st.watched+len(c.args)-1, maxWatched)
+				ensureState(c.session).watch(c.args[1:])
 				c.reply().OK()
 			},
 		},
@@ -71,7 +71,7 @@ func transactionCommands() []*command {
 			summary: "Forgets the watched keys.",
 			run: func(c *call) {
 				if st := stateOf(c.session); st != nil {
-					st.watched = 0
+					st.watched = nil
 				}
 				c.reply().OK()
 			},
@@ -79,9 +79,22 @@ func transactionCommands() []*command {
 	}
 }
 
-// maxWatched bounds the number of watched keys that is told of a session. The
-// keys themselves are not kept.
-const maxWatched = 1 << 20
+// maxWatched bounds how many watched keys are told apart for a session.
+const maxWatched = 1024
+
+var watchSeed = maphash.MakeSeed()
+
+// watch notes keys, for INFO and CLIENT LIST.
+func (st *connState) watch(keys [][]byte) {
+	if st.watched == nil {
+		st.watched = map[uint64]struct{}{}
+	}
+	for _, k := range keys {
+		if len(st.watched) < maxWatched {
+			st.watched[maphash.Bytes(watchSeed, k)] = struct{}{}
+		}
+	}
+}
 
 func (c *call) multi() {
 	st := ensureState(c.session)
@@ -106,7 +119,7 @@ func (c *call) discard() {
 // endTransaction forgets what is queued and watched.
 func endTransaction(s *shard.Session) {
 	if st := stateOf(s); st != nil && st.tx != nil {
-		st.tx, st.watched = nil, 0
+		st.tx, st.watched = nil, nil
 		s.SetExtraMemory(0)
 		remark(s)
 	}

@@ -223,7 +223,7 @@ func TestWatch_IsCounted(t *testing.T) {
 				t.Errorf("watching_clients is not %s: %q", want, info)
 			}
 		}
-		c.expect("+OK\r\n", "WATCH a b")
+		c.expect("+OK\r\n+OK\r\n", "WATCH a b", "WATCH a")
 		check("1")
 		if list := c.do("CLIENT", "INFO"); !strings.Contains(list, " watch=2 ") {
 			t.Errorf("%q", list)
