@@ -141,8 +141,8 @@ func TestTermination_LosesNothingAcknowledged(t *testing.T) {
 			}
 		}
 	}
-	reliability.Note(t, "drain", "%d cycles, %d counted messages to %d subscribers each: 0 lost, exit status 0, at most %.1f s to the end",
-		cycles, messages, subscribers, slowest.Seconds())
+	reliability.Note(t, "drain", "%d cycles, %d counted messages to %d subscribers each: 0 lost, exit status 0, at most %d ms to the end",
+		cycles, messages, subscribers, slowest.Milliseconds())
 }
 
 // TestKill_ClientsSubscribeAgain kills the program and starts it again at its

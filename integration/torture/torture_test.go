@@ -328,12 +328,22 @@ func (k *rack) witness(seed uint64) int {
 
 func TestTorture(t *testing.T) {
 	period := reliability.Period(t, "TORTURE", 2*time.Second, time.Minute)
-	for _, v := range harness.Variants(2) {
-		t.Run(v.String(), func(t *testing.T) { torture(t, v, period/2) })
+	var commands, connected, killed, messages, exchanged int64
+	variants := harness.Variants(2)
+	for _, v := range variants {
+		t.Run(v.String(), func(t *testing.T) {
+			k, n := torture(t, v, period/time.Duration(len(variants)))
+			commands, connected, killed = commands+k.commands.Load(), connected+k.connected.Load(), killed+k.killed.Load()
+			messages, exchanged = messages+k.messages.Load(), exchanged+n
+		})
 	}
+	reliability.Note(t, "torture", "%.0f s, both drivers: %d commands, %d connections, %d killed, %d messages, %d between witnesses; 0 lost, 0 races, 0 panics, nothing left",
+		period.Seconds(), commands, connected, killed, messages, exchanged)
 }
 
-func torture(t *testing.T, v harness.Variant, period time.Duration) {
+// torture runs one variant and returns the rack with its counts, and how many
+// messages the witnesses exchanged.
+func torture(t *testing.T, v harness.Variant, period time.Duration) (*rack, int64) {
 	k := &rack{t: t, done: make(chan struct{})}
 	k.cert, k.key, k.client = harness.Certificate(t)
 	cfg, err := config.Load([]string{
@@ -385,8 +395,7 @@ func torture(t *testing.T, v harness.Variant, period time.Duration) {
 	if err := b.Shutdown(ctx); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	reliability.Note(t, "torture", "%.0f s each with both drivers: %d commands, %d connections, %d killed, %d messages, %d between witnesses; 0 lost, 0 races, 0 panics, nothing left",
-		period.Seconds(), k.commands.Load(), k.connected.Load(), k.killed.Load(), k.messages.Load(), exchanged.Load())
+	return k, exchanged.Load()
 }
 
 // nothingLeft waits until the observer is alone and looks at what the others
