@@ -213,7 +213,9 @@ func (c *call) clientTracking() {
 			}
 			ensureState(s).tracking = t
 		case trackingOf(&a) != nil:
-			ensureState(s).tracking = nil
+			st := ensureState(s)
+			st.tracking, st.caching = nil, false
+			remark(s)
 		}
 		s.Reply().OK()
 	}

@@ -74,8 +74,10 @@ func TestClientCaching_LastsUntilAnotherCommand(t *testing.T) {
 		{`CLIENT CACHING YES`, "+OK\r\n"},
 		{`NONSENSE`, e("unknown command 'NONSENSE', with args beginning with: ")},
 		{`CLIENT TRACKINGINFO`, info("on", "optin")},
+		{`CLIENT CACHING YES`, "+OK\r\n"},
 		{`CLIENT TRACKING OFF`, "+OK\r\n"},
 		{`CLIENT TRACKING ON OPTOUT`, "+OK\r\n"},
+		{`CLIENT TRACKINGINFO`, info("on", "optout")},
 		{`CLIENT CACHING NO`, "+OK\r\n"},
 		{`CLIENT TRACKINGINFO`, info("on", "optout", "caching-no")},
 	})

@@ -52,6 +52,8 @@ var debugHelp = []string{
 	"    Reply with a test value of the specified type. <type> can be: string,",
 	"    integer, double, bignum, null, array, set, map, attrib, push, verbatim,",
 	"    true, false.",
+	"REPLYBUFFER RESIZING <0|1>",
+	"    Accepted without effect: there are no reply buffers that are resized.",
 	"SLEEP <seconds>",
 	"    Stop this connection for <seconds>, at most 3600. Decimals allowed.",
 	"HELP",
@@ -93,6 +95,8 @@ func (c *call) debug() {
 		c.reply().OK()
 	case n == 3 && is(word, "PROTOCOL"):
 		c.debugProtocol()
+	case n == 4 && is(word, "REPLYBUFFER") && is(c.args[2], "RESIZING"):
+		c.reply().OK()
 	default:
 		c.fail(unknownOrArity(c.cmd, word))
 	}

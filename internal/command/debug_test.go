@@ -23,6 +23,17 @@ func TestDebug_IsRestricted(t *testing.T) {
 	}
 }
 
+// The turns are what redis-server 7.0.15 answers.
+func TestDebugReplyBuffer_IsAccepted(t *testing.T) {
+	srv := startServer(t, 1, func(cfg *Config) { cfg.DebugCommand = DebugEverybody })
+	unknown := e("unknown subcommand or wrong number of arguments for 'replybuffer'. Try DEBUG HELP.")
+	converse(t, srv.dial(), []turn{
+		{`DEBUG replybuffer resizing 0`, "+OK\r\n"},
+		{`DEBUG replybuffer resizing`, unknown},
+		{`DEBUG replybuffer foo 0`, unknown},
+	})
+}
+
 // TestDebugSleep_DelaysNobodyElse: two sessions of one loop.
 func TestDebugSleep_DelaysNobodyElse(t *testing.T) {
 	srv := startServer(t, 1, func(cfg *Config) { cfg.DebugCommand = DebugEverybody })
