@@ -53,6 +53,9 @@ func (s suite) runUnit(ctx context.Context, w *workdir, u *unit, only string, li
 	for _, tag := range u.deny {
 		args = append(args, "--tags", "-"+tag)
 	}
+	for _, parameter := range u.set {
+		args = append(args, "--config", parameter[0], parameter[1])
+	}
 	cmd := exec.CommandContext(ctx, "tclsh", args...)
 	cmd.Dir = w.path
 	cmd.Env = append(os.Environ(), "TERM=dumb")

@@ -34,7 +34,7 @@ while read -r name || [ -n "$name" ]; do echo "[skip]: $name"; done < skip
 echo "The End"
 `)
 	s := suite{server: "valkey-server", binDir: "X_BIN"}
-	u := &unit{name: "one", skipped: []string{"a b", "c"}, deny: []string{"slow"}}
+	u := &unit{name: "one", skipped: []string{"a b", "c"}, deny: []string{"slow"}, set: [][2]string{{"shards", "1"}}}
 	args := func(o *outcome) string {
 		for args := range o.passed {
 			return args
@@ -51,7 +51,7 @@ echo "The End"
 	if o, err = s.runUnit(t.Context(), w, u, "just this", time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--single unit/one", "--baseport 30000 --portcount 900", "--only just this", "--tags -slow"} {
+	for _, want := range []string{"--single unit/one", "--baseport 30000 --portcount 900", "--only just this", "--tags -slow", "--config shards 1"} {
 		if !strings.Contains(args(o), want) {
 			t.Errorf("no %q in %q", want, args(o))
 		}
