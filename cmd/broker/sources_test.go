@@ -41,7 +41,7 @@ func writeFile(t *testing.T, name, text string) string {
 
 func TestSources_FlagsOverEnvironmentOverFile(t *testing.T) {
 	port := fmt.Sprint(freePort(t))
-	conf := writeFile(t, "broker.conf", "bind 127.0.0.1\nport "+port+"\nmaxclients 11\ndatabases 11\nshards 1\nhz 10\n")
+	conf := writeFile(t, "broker.conf", "bind 127.0.0.1\nport "+port+"\nmaxclients 11\ndatabases 11\nshards 1\nhz 20\n")
 	p := startWith(t, environment("BROKER_MAXCLIENTS=22", "BROKER_DATABASES=22"), "", conf, "--databases", "33")
 	if p.line(t, readyMessage) == "" {
 		t.Fatalf("not ready:\n%s", strings.Join(p.seen, "\n"))

@@ -133,7 +133,7 @@ func TestConfigSet_Fails(t *testing.T) {
 	most := maxDescriptorClients(2)
 	for params, want := range map[string]string{
 		"nosuch 1":            "-ERR Unknown option or number of arguments for CONFIG SET - 'nosuch'",
-		"timeout 1|shards 2":  failed("shards", "can't set immutable config"),
+		"timeout 1|shards 3":  failed("shards", "can't set immutable config"),
 		"timeout x":           failed("timeout", "argument couldn't be parsed into an integer"),
 		"timeout 1|timeout 2": failed("timeout", "duplicate parameter"),
 		"port 0":              failed("port", "configured to not listen anywhere (see bind, port, tls-port and unixsocket)"),

@@ -205,8 +205,8 @@ func TestCheck(t *testing.T) {
 		stdout   string
 	}{
 		{args: "--port 7000", stdout: "ok\n"},
-		{args: "--hz 10", stdout: "ignored: hz (command line)\nok\n"},
-		{args: "-", stdin: "port 1\nhz 10\n", stdout: "ignored: hz (stdin:2)\nok\n"},
+		{args: "--hz 20", stdout: "ignored: hz (command line)\nok\n"},
+		{args: "-", stdin: "port 1\nhz 20\n", stdout: "ignored: hz (stdin:2)\nok\n"},
 		{args: "-", stdin: "port 1\nprot 2\n", status: 1, stdout: "refused: stdin:2: "},
 		{args: "--appendonly yes", status: 1, stdout: "refused: --appendonly \"yes\": not supported"},
 		{env: []string{"BROKER_MAXCLIENTS=0"}, status: 1, stdout: "refused: BROKER_MAXCLIENTS"},

@@ -97,7 +97,7 @@ func factTable() string {
 		_, why, _ := strings.Cut(err.Error(), " is: ")
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", p.name, confDefault(&p), why)
 	}
-	b.WriteString("\nThese are accepted with any value, which is kept and which `CONFIG GET` then\nshows, and have no effect:\n\n<details><summary>Parameters without effect</summary>\n\n")
+	b.WriteString("\nThese are accepted and have no effect. `CONFIG GET` shows what they were set\nto, and before that what a fresh Redis has:\n\n<details><summary>Parameters without effect</summary>\n\n")
 	var names []string
 	for _, p := range table() {
 		if p.inert || p.idle {

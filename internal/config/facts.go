@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -23,10 +24,9 @@ const maxKeptBytes = 64 << 10
 
 var errKeptTooLong = fmt.Errorf("argument is longer than %d bytes", maxKeptBytes)
 
-// keep makes CONFIG GET show the values of a parameter without effect: who
+// keep makes CONFIG GET show the value of a parameter without effect: who
 // reads back what was written should find it.
-func keep(c *Config, name string, values []string) error {
-	text := strings.Join(values, " ")
+func keep(c *Config, name, text string) error {
 	if len(text) > maxKeptBytes {
 		return errKeptTooLong
 	}
@@ -57,8 +57,7 @@ func fact(name, value, why string) parameter {
 
 // idle is a fact whose other values make no difference.
 func idle(name, value string) parameter {
-	p := fact(name, value, "")
-	p.idle = true
+	p := parameter{name: name, def: value, idle: true}
 	p.parse = func(c *Config, values []string) error {
 		switch {
 		case len(values) == 0:
@@ -67,7 +66,7 @@ func idle(name, value string) parameter {
 			delete(c.WithoutEffect, name)
 			return nil
 		}
-		return keep(c, name, values)
+		return keep(c, name, strings.Join(values, " "))
 	}
 	p.get = func(c *Config) string {
 		if kept, ok := c.WithoutEffect[name]; ok {
@@ -78,7 +77,28 @@ func idle(name, value string) parameter {
 	return p
 }
 
-// hidden is p without CONFIG GET.
+// idleMemory is an idle number of bytes, shown without a unit.
+func idleMemory(name, value string) parameter {
+	p := idle(name, value)
+	p.parse = func(c *Config, values []string) error {
+		if len(values) != 1 {
+			return errArgCount
+		}
+		n, err := parseMemory(values[0])
+		switch text := strconv.FormatInt(n, 10); {
+		case err != nil:
+			return errNotMemory
+		case text == value:
+			delete(c.WithoutEffect, name)
+			return nil
+		default:
+			return keep(c, name, text)
+		}
+	}
+	return p
+}
+
+// hidden is p without patterns in CONFIG GET.
 func hidden(p parameter) parameter {
 	p.hidden = true
 	return p
@@ -107,7 +127,7 @@ func withoutEffect(name string) parameter {
 			if len(values) == 0 {
 				return errArgCount
 			}
-			return keep(c, name, values)
+			return keep(c, name, strings.Join(values, " "))
 		},
 		get: func(c *Config) string { return c.WithoutEffect[name] },
 	}
@@ -136,13 +156,13 @@ func facts() []parameter {
 	return []parameter{
 		fact("save", "", noStorage),
 		fact("appendonly", "no", noStorage),
-		fact("maxmemory", "0", "memory is what clients take, see maxmemory-clients"),
+		idleMemory("maxmemory", "0"),
 		idle("maxmemory-policy", "noeviction"),
 		atStart(fact("daemonize", "no", "let a service manager or a container run it in the background")),
 		atStart(fact("syslog-enabled", "no", "the log goes to standard output or to logfile")),
 		atStart(fact("replicaof", "", noReplica)),
-		atStart(hidden(fact("slaveof", "", noReplica))),
-		hidden(fact("oom-score-adj", "no", "set it from outside")),
+		atStart(fact("slaveof", "", noReplica)),
+		idle("oom-score-adj", "no"),
 		atStart(hidden(fact("server-cpulist", "", "bind it to processors from outside"))),
 		atStart(hidden(fact("server_cpulist", "", "bind it to processors from outside"))),
 		atStart(hidden(fact("socket-mark-id", "0", "sockets are not marked"))),

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -16,6 +17,10 @@ type cliFlag struct {
 func parseArgs(args []string) (file string, flags []cliFlag, err error) {
 	if len(args) > 0 && isFileName(args[0]) {
 		file, args = args[0], args[1:]
+		if len(args) > 0 && !strings.HasPrefix(args[0], "-") && lookup(table(), args[0]) != nil {
+			// As in Redis the dashes of the first name may be missing.
+			args = slices.Concat([]string{"--" + args[0]}, args[1:])
+		}
 	}
 	for len(args) > 0 {
 		var f cliFlag
@@ -41,16 +46,28 @@ func nextFlag(args []string) (cliFlag, []string, error) {
 	case "-v", "--version":
 		return cliFlag{}, nil, ErrVersion
 	}
-	name, isFlag := strings.CutPrefix(first, "--")
-	if !isFlag || name == "" {
+	name, dashes := strings.CutPrefix(first, "--")
+	if !dashes || name == "" {
 		return cliFlag{}, nil, fmt.Errorf("unexpected argument %s: parameters are written --name value", quoteArgs(args[:1]))
 	}
 	f := cliFlag{name: name}
-	if n, v, ok := strings.Cut(name, "="); ok {
-		f.name = n
-		f.values = append(f.values, v)
+	switch i := strings.IndexAny(name, "= \t\n\v\f\r"); {
+	case i < 0:
+	case name[i] == '=':
+		f.name, f.values = name[:i], []string{name[i+1:]}
+	default:
+		// Name and values in one argument are a line of a file.
+		words, err := splitArgs(name)
+		if err != nil || len(words) == 0 {
+			return cliFlag{}, nil, fmt.Errorf("unexpected argument %s: parameters are written --name value", quoteArgs(args[:1]))
+		}
+		f.name, f.values = words[0], words[1:]
 	}
-	for args = args[1:]; len(args) > 0 && !beginsFlag(args[0]); args = args[1:] {
+	needsValue := needsValue(f.name)
+	for args = args[1:]; len(args) > 0; args = args[1:] {
+		if beginsFlag(args[0]) && (len(f.values) > 0 || isFlag(args[0], needsValue)) {
+			break
+		}
 		f.values = append(f.values, args[0])
 	}
 	return f, args, nil
@@ -58,6 +75,27 @@ func nextFlag(args []string) (cliFlag, []string, error) {
 
 func beginsFlag(arg string) bool {
 	return strings.HasPrefix(arg, "--") || arg == "-h" || arg == "-v"
+}
+
+// needsValue reports whether the named parameter has exactly one value.
+func needsValue(name string) bool {
+	p := lookup(table(), name)
+	return p != nil && (p.isSetting() || p.idle || p.inert) && !p.many && !p.lines
+}
+
+// isFlag reports whether an argument behind a name without values so far,
+// which looks like a flag, is one. As in Redis the first value may begin with
+// dashes: for a name that needs one it is a value, whatever it looks like, and
+// otherwise unless it names a parameter.
+func isFlag(arg string, needsValue bool) bool {
+	name, dashes := strings.CutPrefix(arg, "--")
+	if !dashes || name == "help" || name == "version" {
+		return true
+	}
+	if i := strings.IndexAny(name, "= \t"); i >= 0 {
+		name = name[:i]
+	}
+	return !needsValue && (strings.EqualFold(name, includeName) || lookup(table(), name) != nil)
 }
 
 // apply sets the parameter that f names.

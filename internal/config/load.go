@@ -35,10 +35,12 @@ type Sources struct {
 	//
 	// The first argument, when it does not begin with a dash, names a
 	// configuration file in redis.conf's syntax; "-" is standard input. The
-	// rest is written as for redis-server: --name and its values, or
-	// --name=value. Every argument that does not begin with "--" and is not
-	// -h or -v is one more value of the parameter before it, so a value that
-	// does begin so has to be written with '='.
+	// rest is written as for redis-server: --name and its values, in one
+	// argument or several, or --name=value. Every argument that does not begin
+	// with "--" and is not -h or -v is one more value of the parameter before
+	// it, and so is the one behind the name of a parameter that has one value,
+	// as long as it does not ask for the help or the version. Behind the file
+	// the first name may go without its dashes.
 	Args []string
 
 	// Env is the environment in the form of os.Environ. Only what begins
@@ -127,7 +129,7 @@ func (l *loader) set(p *parameter, values []string, where string) error {
 		return err
 	}
 	for _, u := range l.unused {
-		if u.Name == p.name {
+		if lookup(l.rows, u.Name).key() == p.key() {
 			return nil
 		}
 	}

@@ -69,7 +69,7 @@ func rewritten(text string, c *Config, load func(text string) (Config, error)) (
 // isKept reports whether the row has a value in c, which only one without
 // effect may lack.
 func (p *parameter) isKept(c *Config) bool {
-	_, kept := c.WithoutEffect[p.name]
+	_, kept := c.WithoutEffect[p.key()]
 	return kept || !p.inert
 }
 
@@ -77,6 +77,8 @@ func (p *parameter) isKept(c *Config) bool {
 // there is nothing to choose, and when the value cannot be written as text.
 func (p *parameter) writable(c *Config) bool {
 	switch {
+	case p.alias != "":
+		return false // the first name is
 	case p.inert:
 		return p.isKept(c)
 	case p.idle || p.lines:
@@ -118,7 +120,7 @@ func readLines(text string) *rewriter {
 			if words, err := splitArgs(trimmed); err != nil || len(words) == 0 {
 				line = unreadable + line
 			} else if p := lookup(rows, words[0]); p != nil {
-				r.of[p.name] = append(r.of[p.name], len(r.lines))
+				r.of[p.key()] = append(r.of[p.key()], len(r.lines))
 			} else if !strings.EqualFold(words[0], includeName) {
 				line = unreadable + line
 			}

@@ -10,6 +10,7 @@ import (
 
 const (
 	errAtStart   = redisError("can't set immutable config")
+	errProtected = redisError("can't set protected config")
 	errDuplicate = redisError("duplicate parameter")
 )
 
@@ -44,8 +45,10 @@ func (c *Config) Set(pairs []Pair) (Config, error) {
 		switch {
 		case p == nil || p.get == nil || p.lines:
 			return Config{}, &SetError{Name: pair.Name}
-		case p.atStart:
+		case p.atStart && !(p.ours && p.isSetTo(c, pair.Value)):
 			return Config{}, &SetError{pair.Name, errAtStart}
+		case p.isProtected(c):
+			return Config{}, &SetError{pair.Name, errProtected}
 		case slices.Contains(rows[:i], p):
 			return Config{}, &SetError{pair.Name, errDuplicate}
 		}
@@ -66,6 +69,25 @@ func (c *Config) Set(pairs []Pair) (Config, error) {
 		return Config{}, &SetError{blamed(rows, "port", "bind", "tls-port"), errNoListener}
 	}
 	return changed, nil
+}
+
+// isSetTo reports whether p has the value in c. Who writes back everything that
+// CONFIG GET has shown, as Redis's own tests do, knows Redis's parameters that
+// cannot be set, and not ours.
+func (p *parameter) isSetTo(c *Config, value string) bool {
+	scratch := *c
+	return p.set(&scratch, []string{value}) == nil && p.get(&scratch) == p.get(c)
+}
+
+// isProtected reports whether Redis lets nobody change p, as files could be
+// written somewhere else, unless enable-protected-configs says otherwise. Here
+// no file is.
+func (p *parameter) isProtected(c *Config) bool {
+	if p.name != "dir" && p.name != "dbfilename" {
+		return false
+	}
+	enabled := c.WithoutEffect["enable-protected-configs"]
+	return !strings.EqualFold(enabled, "yes") && !strings.EqualFold(enabled, "local")
 }
 
 // blamed returns the first of the rows that has one of the names.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -76,18 +75,18 @@ func TestSet_ChangesWhatIsNamedAndNothingElse(t *testing.T) {
 
 // What one Config keeps of parameters without effect is not seen in the other.
 func TestSet_KeptValuesAreNotShared(t *testing.T) {
-	first, err := new(Config).Set(pairsOf("hz 10"))
+	first, err := new(Config).Set(pairsOf("hz 30"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := first.Set(pairsOf("hz 20|dir /"))
+	second, err := first.Set(pairsOf("hz 20|ignore-warnings x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := first.WithoutEffect; !reflect.DeepEqual(got, map[string]string{"hz": "10"}) {
+	if got := first.WithoutEffect; !reflect.DeepEqual(got, map[string]string{"hz": "30"}) {
 		t.Errorf("first keeps %q", got)
 	}
-	if got := second.WithoutEffect; !reflect.DeepEqual(got, map[string]string{"hz": "20", "dir": "/"}) {
+	if got := second.WithoutEffect; !reflect.DeepEqual(got, map[string]string{"hz": "20", "ignore-warnings": "x"}) {
 		t.Errorf("second keeps %q", got)
 	}
 }
@@ -137,6 +136,7 @@ func TestSet_PortMayCloseBesideAnotherListener(t *testing.T) {
 // sameAsRedis are commands that the real server and Set answer alike.
 var sameAsRedis = []string{
 	"nosuch 1", "NoSuch 1", "user x", "include x", "loadmodule x", "rename-command x", "sentinel x",
+	"dir /", "dbfilename x", "maxmemory x", "maxmemory 5%", "shutdown-on-sigint x", "shutdown-on-sigint save nosave", "shutdown-on-sigint ",
 	"databases 1", "DataBases 16", "unixsocket x", "unixsocketperm 7", "tcp-backlog 1", "aclfile x", "cluster-enabled no",
 	"logfile x", "pidfile x", "enable-debug-command yes", "daemonize no", "supervised no", "syslog-enabled no",
 	"replicaof a 1", "slaveof no one", "socket-mark-id 0", "io-threads 1", "server_cpulist 1",
@@ -154,6 +154,7 @@ var sameAsRedis = []string{
 	"client-output-buffer-limit master 1 2 3", "client-output-buffer-limit pubsub 1x 2 3", "client-query-buffer-limit 1",
 	"proto-max-bulk-len x",
 
+	"maxmemory 10mb", "shutdown-on-sigint force now", "replica-priority 1|slave-priority 2", "oom-score-adj no",
 	"save ", "appendonly no", "hz 10", "latency-monitor-threshold 0", "timeout 1|tcp-keepalive 2", "client-output-buffer-limit ",
 	"acllog-max-len 9223372036854775807", "notify-keyspace-events KEA", "loglevel WARNING", "maxmemory-clients 0%",
 	"proto-max-bulk-len 9223372036854775807", "tls-protocols TLSv1.2 TLSv1.3", "requirepass ",
@@ -194,17 +195,13 @@ func redisSet(t *testing.T, rw *bufio.ReadWriter, pairs []Pair) string {
 }
 
 // A parameter of the real server can be set to what it is at run time here if
-// it can there. The exceptions are facts and protected ones.
+// it can there.
 func TestSet_WhatChangesAtRunTimeIsWhatDoesInRedis(t *testing.T) {
 	server := redisServer(t)
 	all := redisConfigAll(t, server)
 	socket := filepath.Join(t.TempDir(), "s")
-	exceptions := []string{"dir", "dbfilename"} // protected in Redis, without effect here
 	withRedis(t, server, []string{"--port", "0", "--unixsocket", socket}, socket, func(rw *bufio.ReadWriter) {
 		for name, value := range all {
-			if slices.Contains(exceptions, name) {
-				continue
-			}
 			if name == "bind" {
 				value = "127.0.0.1"
 			}
@@ -230,5 +227,50 @@ func TestIsSecret(t *testing.T) {
 		if got := IsSecret(name); got != want {
 			t.Errorf("IsSecret(%q) = %v, want %v", name, got, want)
 		}
+	}
+}
+
+// Who writes back everything that CONFIG GET showed does not know which
+// parameters Redis lacks: those accept what they are.
+func TestSet_OurOwnMayBeSetToWhatTheyAre(t *testing.T) {
+	c := Default()
+	for _, p := range settings() {
+		if !p.ours {
+			continue
+		}
+		pairs := []Pair{{p.name, p.get(&c)}}
+		if changed, err := c.Set(pairs); err != nil || !reflect.DeepEqual(changed, c) {
+			t.Errorf("%s: %v", p.name, err)
+		}
+		if !p.atStart {
+			t.Errorf("%s need not be marked", p.name)
+		}
+	}
+}
+
+func TestSet_ProtectedUnlessEnabled(t *testing.T) {
+	for enabled, ok := range map[string]bool{"no": false, "yes": true, "Local": true} {
+		c := mustLoad(t, "--enable-protected-configs", enabled)
+		changed, err := c.Set(pairsOf("dir /x|dbfilename y"))
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", enabled, err)
+		}
+		if got := changed.Get("dir"); ok && (len(got) != 1 || got[0].Value != "/x") {
+			t.Errorf("%s: dir is %q", enabled, got)
+		}
+	}
+}
+
+// Two names of one thing have one value.
+func TestSet_AliasesShareTheirValue(t *testing.T) {
+	c := mustLoad(t, "--hash-max-listpack-entries", "20", "--hash-max-ziplist-entries", "21")
+	for _, name := range []string{"hash-max-listpack-entries", "hash-max-ziplist-entries"} {
+		if got := c.Get(name); len(got) != 1 || got[0].Value != "21" {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	c, err := c.Set(pairsOf("hash-max-listpack-entries 512"))
+	if err != nil || c.WithoutEffect != nil {
+		t.Errorf("back at the default %q is kept, %v", c.WithoutEffect, err)
 	}
 }

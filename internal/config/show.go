@@ -16,12 +16,12 @@ type Pair struct {
 // case does not count, in the order of the table. Values are as CONFIG GET
 // prints them: memory in bytes, permissions in octal, times in seconds. Among
 // them are parameters of Redis whose value cannot be another one here, such as
-// appendonly, and those that were set without effect. The caller owns the
-// result; nil means that none matched.
+// appendonly, and those without effect, which have Redis's default until
+// they are set. The caller owns the result; nil means that none matched.
 func (c *Config) Get(pattern string) []Pair {
 	var pairs []Pair
 	for _, p := range table() {
-		if p.isShown(c) && glob.MatchFold(pattern, p.name) {
+		if p.isShown(c) && glob.MatchFold(pattern, p.name) && (!p.hidden || strings.EqualFold(pattern, p.name)) {
 			pairs = append(pairs, Pair{Name: p.name, Value: p.get(c)})
 		}
 	}
@@ -36,13 +36,7 @@ func IsSecret(name string) bool {
 }
 
 // isShown reports whether CONFIG GET knows the row.
-func (p *parameter) isShown(c *Config) bool {
-	if p.inert {
-		_, kept := c.WithoutEffect[p.name]
-		return kept
-	}
-	return p.get != nil && !p.hidden
-}
+func (p *parameter) isShown(c *Config) bool { return p.get != nil && !p.lines && p.isKept(c) }
 
 // Help returns the text for --help, made from the table. It ends with a
 // newline.

@@ -43,7 +43,7 @@ type parameter struct {
 	// atStart says that CONFIG SET may not change it.
 	atStart bool
 
-	// hidden says that CONFIG GET does not know the name.
+	// hidden says that CONFIG GET shows the row to no pattern but its name.
 	hidden bool
 
 	// inert says that CONFIG GET knows the name only when it was set.
@@ -55,6 +55,13 @@ type parameter struct {
 
 	// merges says that a mention changes a part of what was said before.
 	merges bool
+
+	// alias is the name of the row of which this one is a second name; "":
+	// none.
+	alias string
+
+	// ours says that Redis has no parameter of this name.
+	ours bool
 
 	// lines says that each mention adds to what was said before, and that the
 	// values are words of a line which mean nothing joined.
@@ -161,14 +168,14 @@ func settings() []parameter {
 			"time a client has to authenticate when that is required; 0 sets no limit",
 			"10", 0, maxInt32,
 			func(c *Config) *time.Duration { return &c.AuthTimeout }),
-		atStart(number("shards",
+		ours(atStart(number("shards",
 			"event loops; 0 takes one per processor Go may use",
 			"0", 0, MaxShards,
-			func(c *Config) *int { return &c.Shards })),
-		atStart(driver("io",
+			func(c *Config) *int { return &c.Shards }))),
+		ours(atStart(driver("io",
 			"how sockets are served",
 			defaultDriver(runtime.GOOS),
-			func(c *Config) *Driver { return &c.IO })),
+			func(c *Config) *Driver { return &c.IO }))),
 		spinning("spin",
 			"how long a shard of the epoll driver looks for work before it sleeps: off, microseconds, or auto, which spins for up to 50 while that is worth it; costs processor time and saves some 20 microseconds of latency",
 			"off",
@@ -294,22 +301,22 @@ func settings() []parameter {
 			"lets clients resume a TLS session with a ticket",
 			"yes",
 			func(c *Config) *bool { return &c.TLSSessionCaching }),
-		atStart(adminAddress("admin",
+		ours(atStart(adminAddress("admin",
 			"address of the HTTP listener for metrics and health checks; a port alone is on the loopback interface, * is every address; empty opens none",
 			"",
-			func(c *Config) *string { return &c.Admin })),
-		atStart(yesNo("admin-auth",
+			func(c *Config) *string { return &c.Admin }))),
+		ours(atStart(yesNo("admin-auth",
 			"asks those who look at metrics and profiles for the name and password of a user that may run INFO",
 			"no",
-			func(c *Config) *bool { return &c.AdminAuth })),
-		atStart(yesNo("admin-pprof",
+			func(c *Config) *bool { return &c.AdminAuth }))),
+		ours(atStart(yesNo("admin-pprof",
 			"adds Go's profiles to the HTTP listener, under /debug/pprof/",
 			"no",
-			func(c *Config) *bool { return &c.AdminPprof })),
-		atStart(number("admin-top-channels",
+			func(c *Config) *bool { return &c.AdminPprof }))),
+		ours(atStart(number("admin-top-channels",
 			"busiest channels that the metrics name; 0 names none",
 			"0", 0, maxTopChannels,
-			func(c *Config) *int { return &c.AdminTopChannels })),
+			func(c *Config) *int { return &c.AdminTopChannels }))),
 		atStart(enum("supervised",
 			"whether a service manager is told of the start and the end: auto tells the one that wants to know",
 			"no", []choice[Supervisor]{{"no", SupervisorNone}, {"systemd", SupervisorSystemd}, {"auto", SupervisorAuto}}, nil,
@@ -318,10 +325,10 @@ func settings() []parameter {
 			"lowest level that is logged",
 			"notice",
 			func(c *Config) *slog.Level { return &c.LogLevel }),
-		atStart(enum("log-format",
+		ours(atStart(enum("log-format",
 			"how log lines are written: text for people, json for programs",
 			"text", []choice[LogFormat]{{"text", LogText}, {"json", LogJSON}}, nil,
-			func(c *Config) *LogFormat { return &c.LogFormat })),
+			func(c *Config) *LogFormat { return &c.LogFormat }))),
 		atStart(filePath("logfile",
 			"file to append the log to, which may be moved away while the broker runs; empty is standard output",
 			"",
@@ -336,6 +343,12 @@ func settings() []parameter {
 // atStart is p as a parameter that a running broker does not change.
 func atStart(p parameter) parameter {
 	p.atStart = true
+	return p
+}
+
+// ours is p as a parameter that Redis does not have.
+func ours(p parameter) parameter {
+	p.ours = true
 	return p
 }
 
