@@ -123,7 +123,7 @@ func TestMetrics_TopChannels(t *testing.T) {
 // The reference parser of OpenMetrics takes what is sent to those who ask for
 // that format.
 func TestMetrics_OpenMetrics(t *testing.T) {
-	python := need(t, "python3", "python3-prometheus-client", "-c", "import prometheus_client.openmetrics.parser")
+	python := need(t, debianPython, "python3-prometheus-client", "-c", "import prometheus_client.openmetrics.parser")
 	s := start(t, "--admin-top-channels", "5")
 	work(t, s)
 	do(t, dial(t, s), "PUBLISH", "quo\"te\\\n\xff", "x")

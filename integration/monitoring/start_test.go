@@ -109,6 +109,10 @@ func do(t *testing.T, c *harness.Conn, args ...string) harness.Value {
 	return v
 }
 
+// debianPython is the one that Debian's packages are for; another may come first
+// in the PATH.
+const debianPython = "/usr/bin/python3"
+
 // need returns the path of a program that a package of Debian brings. As
 // [harness.Program] it skips the test without it, or fails it where CI is set.
 func need(t *testing.T, name, debian string, try ...string) string {

@@ -130,7 +130,7 @@ func TestAlerts_AskForWhatExists(t *testing.T) {
 
 // The files of compose.yaml are YAML and refer to files that exist.
 func TestCompose_RefersToWhatExists(t *testing.T) {
-	python := need(t, "python3", "python3-yaml")
+	python := need(t, "/usr/bin/python3", "python3-yaml") // Debian's, whatever comes first in the PATH
 	const program = `
 import glob, os, sys, yaml
 compose = yaml.safe_load(open("compose.yaml"))

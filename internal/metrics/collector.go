@@ -65,7 +65,12 @@ func Handler(source Source, log *slog.Logger) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		newCollector(source),
-		collectors.NewGoCollector(),
+		// Without the older names, among which a gauge and a counter differ by
+		// the suffix _total alone: for OpenMetrics they are one family.
+		collectors.NewGoCollector(
+			collectors.WithGoCollectorMemStatsMetricsDisabled(),
+			collectors.WithGoCollectorRuntimeMetrics(collectors.MetricsMemory),
+		),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{

@@ -149,6 +149,11 @@ func TestHandler_ExposesEveryRow(t *testing.T) {
 			}
 		}
 	}
+	for name := range families {
+		if base, ok := strings.CutSuffix(name, "_total"); ok && families[base] != nil {
+			t.Errorf("%s and %s are one family for OpenMetrics", name, base)
+		}
+	}
 	for _, want := range []string{"go_goroutines", "process_cpu_seconds_total"} {
 		if families[want] == nil {
 			t.Errorf("%s is not exposed", want)
