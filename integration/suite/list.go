@@ -39,7 +39,8 @@ type unit struct {
 	skipped []string
 	// The keys of skip that fail.
 	differ []string
-	deny   []string // tags
+	deny   []string    // tags
+	set    [][2]string // parameters of the servers
 	blocks []block
 }
 
