@@ -228,15 +228,23 @@ const (
 
 	// inertOthers are names that older and newer versions and Valkey have.
 	inertOthers = `
-		availability-zone cluster-announce-client-ipv4
-		cluster-announce-client-ipv6 cluster-announce-human-nodename
-		cluster-blacklist-ttl cluster-ping-interval cluster-slot-stats-enabled
-		dir dual-channel-replication-enabled events-per-io-thread
-		extended-redis-compatibility list-max-ziplist-entries
-		list-max-ziplist-value locale-collate log-timestamp-format
-		lua-replicate-commands max-new-connections-per-cycle
-		max-new-tls-connections-per-cycle prefetch-batch-max-size
-		req-res-logfile set-max-listpack-entries set-max-listpack-value
+		active-defrag-cycle-us availability-zone cluster-announce-client-ipv4
+		cluster-announce-client-ipv6 cluster-announce-client-port
+		cluster-announce-client-tls-port cluster-announce-human-nodename
+		cluster-blacklist-ttl cluster-config-save-behavior cluster-databases
+		cluster-manual-failover-timeout cluster-message-gossip-perc
+		cluster-ping-interval cluster-slot-migration-log-max-len
+		cluster-slot-stats-enabled dir dual-channel-replication-enabled
+		events-per-io-thread extended-redis-compatibility hash-seed
+		io-threads-always-active list-max-ziplist-entries list-max-ziplist-value
+		locale-collate log-timestamp-format lua-enable-deprecated-api
+		lua-enable-insecure-api lua-replicate-commands
+		max-new-connections-per-cycle max-new-tls-connections-per-cycle
+		min-io-threads-avoid-copy-reply min-string-size-avoid-copy-reply
+		min-string-size-avoid-copy-reply-threaded prefetch-batch-max-size
+		rdb-version-check req-res-logfile set-max-listpack-entries
+		set-max-listpack-value slot-migration-max-failover-repl-bytes
+		tls-auto-reload-interval
 	`
 
 	// inertAtStart are the names whose values Redis takes at start only.
