@@ -59,13 +59,38 @@ func (l *Loop) doom(s *Session, reason CloseReason) {
 	}
 	if reason == CloseByHardLimit || reason == CloseBySoftLimit {
 		l.stats.OutputLimitDisconnects++
-		l.group.cfg.Log.Warn("closing a slow subscriber",
-			"session", s.id, "addr", s.Info().Addr, "name", s.Peek().Name,
-			"reason", reason.String(), "queued_bytes", s.pending())
+		l.logSlowClose(s, reason)
 	}
 	l.stats.Closed[reason]++
 	s.state = closed
 	l.doomed = append(l.doomed, s)
+}
+
+// slowClosesLogged is how many closings of slow clients one loop logs in a
+// second; further ones are counted in the next line.
+const slowClosesLogged = 10
+
+// logSlowClose logs that s is closed for what it left unread, unless there were
+// many such lines.
+func (l *Loop) logSlowClose(s *Session, reason CloseReason) {
+	if second := l.now / int64(time.Second); second != l.closeLog.second {
+		l.closeLog.second, l.closeLog.lines = second, 0
+	}
+	if l.closeLog.lines++; l.closeLog.lines > slowClosesLogged {
+		l.closeLog.skipped++
+		return
+	}
+	attrs := []any{"session", s.id, "addr", s.Addr(), "name", s.Peek().Name,
+		"reason", reason.String(), "queued_bytes", s.pending()}
+	if l.closeLog.skipped > 0 {
+		attrs = append(attrs, "not_logged", l.closeLog.skipped)
+		l.closeLog.skipped = 0
+	}
+	text := "closing a slow subscriber"
+	if s.anonymous {
+		text = "closing a client that has not logged in and does not read"
+	}
+	l.group.cfg.Log.Warn(text, attrs...)
 }
 
 // bury tears the doomed sessions down.
@@ -183,16 +208,10 @@ func (l *Loop) checkLinger(s *Session) bool {
 	return false
 }
 
-// discard reads and drops what a lingering client still sends.
+// discard reads and drops some of what a lingering client still sends. One read
+// a turn, as for everybody else: a thousand of them must not hold up a loop.
 func (l *Loop) discard(s *Session) {
-	for range 16 {
-		n, err := l.driver.read(s, l.readBuf)
-		if err != nil {
-			l.doom(s, s.reason)
-			return
-		}
-		if n == 0 {
-			return
-		}
+	if _, err := l.driver.read(s, l.readBuf); err != nil {
+		l.doom(s, s.reason)
 	}
 }

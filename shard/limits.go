@@ -32,6 +32,13 @@ const defaultReplyBacklogBytes = 64 << 20
 // unread; Redis's constant.
 const anonymousReplyBytes = 1024
 
+// anonymousReadBytes is how much of its commands is read in one turn, and
+// anonymousTurnBytes how many bytes of replies it may be given.
+const (
+	anonymousReadBytes = 4 << 10
+	anonymousTurnBytes = 4 << 10
+)
+
 // outputLimit returns the limit of the session's class.
 func (s *Session) outputLimit() OutputLimit {
 	settings := &s.loop.settings

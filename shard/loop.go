@@ -86,6 +86,7 @@ type Loop struct {
 	outboxes     []*outbox
 	inputs       []*input
 	stats        Stats
+	closeLog     struct{ second, lines, skipped int64 } // see logSlowClose
 	traffic      traffic
 
 	// Scratch, empty between calls.

@@ -34,7 +34,11 @@ func (l *Loop) read(s *Session) {
 	}
 	s.lastActive = l.now
 	if s.in == nil {
-		n, err := l.driver.read(s, l.readBuf)
+		buf := l.readBuf
+		if s.anonymous {
+			buf = buf[:anonymousReadBytes]
+		}
+		n, err := l.driver.read(s, buf)
 		l.stats.NetInputBytes += int64(n)
 		if n > 0 {
 			l.consume(s, l.readBuf[:n])
@@ -120,6 +124,10 @@ func (l *Loop) consume(s *Session, data []byte) {
 			l.takeInbox()
 		}
 		if s.state != open || s.suspended {
+			break
+		}
+		if s.anonymous && s.out != nil && len(s.out.w.B) > anonymousTurnBytes {
+			l.enqueue(s) // it is owed that much only while it reads
 			break
 		}
 		if commands >= maxCommandsPerTurn || s.out != nil && len(s.out.w.B) > maxReplyBytesPerTurn {
