@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 
 	"broker/shard"
@@ -86,6 +87,8 @@ func (c *call) configGet() {
 			found = append(found, pair)
 		}
 	}
+	// Redis promises no order; Valkey sorts.
+	slices.SortFunc(found, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
 	w := c.reply()
 	w.Map(len(found))
 	for _, pair := range found {

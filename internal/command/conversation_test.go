@@ -289,6 +289,7 @@ func TestConfigGet(t *testing.T) {
 		{`CONFIG GET nope`, "*0\r\n"},
 		{`CONFIG GET port PORT p*`, "*4\r\n" + bulk("port") + bulk("6379") + bulk("proto-max-bulk-len") + bulk("536870912")},
 		{`CONFIG GET TIMEOUT`, "*2\r\n" + bulk("TIMEOUT") + bulk("0")},
+		{`CONFIG GET timeout port`, "*4\r\n" + bulk("port") + bulk("6379") + bulk("timeout") + bulk("0")},
 	})
 	c.do("HELLO", "3")
 	converse(t, c, []turn{
