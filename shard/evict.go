@@ -33,6 +33,7 @@ func (l *Loop) charge(s *Session) {
 func (l *Loop) evict() {
 	limit := l.settings.ClientMemory
 	if limit == 0 {
+		l.measureLater = false
 		l.report(0)
 		return
 	}

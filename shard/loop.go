@@ -203,7 +203,7 @@ func (l *Loop) turn() {
 	l.runReady()
 	l.handOver()
 	l.takeInbox()
-	if l.now >= l.nextTick {
+	if l.now >= l.nextTick || l.settings.IdleTimeout > 0 && l.now >= l.nextSweep {
 		l.tick()
 	}
 	l.reap()

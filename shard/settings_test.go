@@ -316,6 +316,36 @@ func TestCloseNow_LeavesTheStore(t *testing.T) {
 	})
 }
 
+// A loop with nothing to do sleeps, whatever was set before: each reason to wake
+// goes with what it was for.
+func TestTimeout_NothingIsLeftBehind(t *testing.T) {
+	g := newDiscardGroup(1)
+	l := g.loops[0]
+	s := g.discardSession(l)
+	for _, settings := range []Settings{
+		{ClientMemory: 1 << 20}, {IdleTimeout: time.Hour}, {ClientMemory: 1 << 20, IdleTimeout: time.Hour},
+		{AuthTimeout: time.Hour},
+	} {
+		l.Apply(settings)
+		for range 20 {
+			s.Reply().OK() // keeps the turn from sleeping
+			l.turn()
+			l.now += int64(tickPeriod) / 3
+		}
+		s.Reply().OK()
+		l.turn()
+		if d := l.timeout(); d == 0 {
+			t.Errorf("%+v: spins", settings)
+		}
+		l.Apply(Settings{})
+		s.Reply().OK()
+		l.turn()
+		if d := l.timeout(); d >= 0 {
+			t.Errorf("after %+v: sleeps %v, want until something happens", settings, d)
+		}
+	}
+}
+
 // charged returns what each session that has not ended is charged, and the sum.
 func (b *testBroker) charged() (map[uint64]int64, int64) {
 	var mu sync.Mutex
