@@ -46,15 +46,13 @@ func (s suite) runUnit(ctx context.Context, w *workdir, u *unit, only string, li
 		"--baseport", strconv.Itoa(w.port), "--portcount", strconv.Itoa(portsPerJob - 100),
 		"--skipfile", skipFile,
 		"--timeout", strconv.Itoa(int(stall.Seconds())),
+		"--config", "shards", strconv.Itoa(w.shards),
 	}
 	if only != "" {
 		args = append(args, "--only", only)
 	}
 	for _, tag := range u.deny {
 		args = append(args, "--tags", "-"+tag)
-	}
-	for _, parameter := range u.set {
-		args = append(args, "--config", parameter[0], parameter[1])
 	}
 	cmd := exec.CommandContext(ctx, "tclsh", args...)
 	cmd.Dir = w.path

@@ -14,7 +14,6 @@ import (
 //	reason WORD: why tests are skipped under this word
 //	unit NAME            what follows belongs to unit/NAME
 //	deny TAG             groups of tests with this tag are left out
-//	set NAME VALUE       servers are started with this parameter
 //	pass                 the tests that follow must pass
 //	skip WORD            the tests that follow are skipped, for this reason
 //	skip WORD: DETAIL    the same, with what is particular to these
@@ -39,8 +38,7 @@ type unit struct {
 	skipped []string
 	// The keys of skip that fail.
 	differ []string
-	deny   []string    // tags
-	set    [][2]string // parameters of the servers
+	deny   []string // tags
 	blocks []block
 }
 
@@ -87,12 +85,6 @@ func parseList(text string) (*list, error) {
 			return nil, fail("stands before the first unit: %q", line)
 		case word == "deny" && rest != "":
 			u.deny = append(u.deny, rest)
-		case word == "set" && rest != "":
-			name, value, ok := strings.Cut(rest, " ")
-			if !ok {
-				return nil, fail("a parameter needs a value: %q", line)
-			}
-			u.set = append(u.set, [2]string{name, value})
 		case line == "pass":
 			passing = true
 			add = func(test string) { u.pass[test]++ }

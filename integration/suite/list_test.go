@@ -25,7 +25,6 @@ skip changed: since 9.9 it says so
 
 unit two/deep
 deny slow
-set shards 1
 block keyspace: no file: x
 	keys
 	more
@@ -47,8 +46,7 @@ block keyspace: no file: x
 	if len(deep.blocks) != 1 || deep.blocks[0].fault != "no file: x" || !slices.Equal(deep.blocks[0].tests, []string{"keys", "more"}) {
 		t.Errorf("blocks %+v", deep.blocks)
 	}
-	if deep.skip["more"] != "keyspace" || len(deep.skipped) > 0 || !slices.Equal(deep.deny, []string{"slow"}) ||
-		!slices.Equal(deep.set, [][2]string{{"shards", "1"}}) {
+	if deep.skip["more"] != "keyspace" || len(deep.skipped) > 0 || !slices.Equal(deep.deny, []string{"slow"}) {
 		t.Errorf("unit %+v", deep)
 	}
 	if want := []string{"keys", "texts"}; !slices.Equal(u.skipped, want) {
@@ -73,7 +71,6 @@ func TestParseList_RefusesWhatIsAmbiguous(t *testing.T) {
 		"differ without detail":    "unit a\ndiffer keyspace\n",
 		"block without fault":      "unit a\nblock keyspace\n",
 		"blocked and skipped":      "unit a\nblock keyspace: x\n\tb\nskip keyspace\n\tb\n",
-		"parameter without value":  "unit a\nset shards\n",
 		"tag without unit":         "deny slow\n",
 		"unknown word":             "unit a\npending\n",
 		"spaces for a tab":         "unit a\npass\n  b\n",

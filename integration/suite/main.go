@@ -28,6 +28,7 @@ type options struct {
 	broker  string        // path of the program to test, "" to build it
 	source  string        // folder of the unpacked source package, "" to fetch it
 	jobs    int           // units at the same time
+	shards  int           // of each server
 	limit   time.Duration // longest time a unit may take
 	recheck bool          // run the skipped tests, too, one by one
 	install bool          // install missing programs
@@ -51,6 +52,9 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	flags.StringVar(&opt.source, "source", "", "`folder` of the unpacked source package; empty fetches it from Debian")
 	flags.StringVar(&units, "units", "", "run only these units, separated by commas")
 	flags.IntVar(&opt.jobs, "jobs", 2, "how many units run at the same time")
+	// With more, what one connection sent may be executed after what another
+	// sent later. Many tests count on Redis's one thread and do not wait.
+	flags.IntVar(&opt.shards, "shards", 1, "how many shards each server has")
 	flags.DurationVar(&opt.limit, "limit", 5*time.Minute, "longest time a unit may take")
 	flags.BoolVar(&opt.recheck, "recheck", true, "run each skipped test alone and report those that pass")
 	flags.BoolVar(&opt.install, "install", false, "install missing programs with apt-get, as root or with sudo -n")

@@ -101,6 +101,7 @@ func (s suite) prepare(ctx context.Context, dir string, opt options) ([]*workdir
 		if workdirs[n], err = s.newWorkdir(dir, source, broker, n); err != nil {
 			return nil, err
 		}
+		workdirs[n].shards = opt.shards
 	}
 	return workdirs, nil
 }

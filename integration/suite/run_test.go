@@ -24,7 +24,7 @@ func fakeHarness(t *testing.T, script string) *workdir {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	return &workdir{path: t.TempDir(), port: 30000}
+	return &workdir{path: t.TempDir(), port: 30000, shards: 3}
 }
 
 func TestRunUnit_PassesTheListOn(t *testing.T) {
@@ -34,7 +34,7 @@ while read -r name || [ -n "$name" ]; do echo "[skip]: $name"; done < skip
 echo "The End"
 `)
 	s := suite{server: "valkey-server", binDir: "X_BIN"}
-	u := &unit{name: "one", skipped: []string{"a b", "c"}, deny: []string{"slow"}, set: [][2]string{{"shards", "1"}}}
+	u := &unit{name: "one", skipped: []string{"a b", "c"}, deny: []string{"slow"}}
 	args := func(o *outcome) string {
 		for args := range o.passed {
 			return args
@@ -51,7 +51,7 @@ echo "The End"
 	if o, err = s.runUnit(t.Context(), w, u, "just this", time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"--single unit/one", "--baseport 30000 --portcount 900", "--only just this", "--tags -slow", "--config shards 1"} {
+	for _, want := range []string{"--single unit/one", "--baseport 30000 --portcount 900", "--only just this", "--tags -slow", "--config shards 3"} {
 		if !strings.Contains(args(o), want) {
 			t.Errorf("no %q in %q", want, args(o))
 		}
@@ -142,9 +142,9 @@ func TestRunJobs(t *testing.T) {
 func TestNewWorkdir(t *testing.T) {
 	source, bin := t.TempDir(), t.TempDir()
 	for path, text := range map[string]string{
-		filepath.Join(source, "tests/assets/default.conf"): "port 1\npidfile /x.pid\nsave 900 1\n",
+		filepath.Join(source, "tests/assets/default.conf"): "port 1\npidfile /x.pid\nsave 900 1\nsaved yes\ndir ./\n",
 		filepath.Join(bin, "redis-cli"):                    "",
-		filepath.Join(bin, "it's"):                         "#!/bin/sh\necho broker $$ \"${1##*/}:$2\"\n",
+		filepath.Join(bin, "it's"):                         "#!/bin/sh\necho broker $$ \"${1##*/}:$2\" in $(pwd)\n",
 		filepath.Join(bin, "redis-benchmark"):              "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -167,16 +167,20 @@ func TestNewWorkdir(t *testing.T) {
 		}
 		return string(text)
 	}
-	if got, want := read("tests/assets/default.conf"), "port 1\nsave 900 1\n"; got != want {
+	if got, want := read("tests/assets/default.conf"), "port 1\nsaved yes\ndir ./\n"; got != want {
 		t.Errorf("configuration %q, want %q", got, want)
 	}
-	server := exec.Command(filepath.Join(w.path, "src/valkey-server"), source+"/tests/assets/default.conf", "--a b")
+	server := exec.Command("src/valkey-server", "tests/assets/default.conf", "--a b")
+	server.Dir = w.path
 	out, err := server.CombinedOutput()
 	if err != nil {
 		t.Fatal(err)
 	}
 	pid := server.Process.Pid
-	if got, want := string(out), fmt.Sprintf(" PID: %d (before Server initialized)\nbroker %d default.conf:--a b\n", pid, pid); got != want {
+	if got, want := read("tests/assets/default.conf"), "port 1\nsaved yes\ndir "+w.path+"\n"; got != want {
+		t.Errorf("configuration after the start %q, want %q", got, want)
+	}
+	if got, want := string(out), fmt.Sprintf(" PID: %d (before Server initialized)\nbroker %d default.conf:--a b in %s\n", pid, pid, w.path); got != want {
 		t.Errorf("server said %q, want %q", got, want)
 	}
 	read("src/valkey-cli")

@@ -19,8 +19,9 @@ const (
 // the broker. One goroutine uses it at a time: the harness empties its folder
 // for temporary files whenever it starts.
 type workdir struct {
-	path string
-	port int // the first of the job's ports
+	path   string
+	port   int // the first of the job's ports
+	shards int // of each server
 }
 
 // newWorkdir makes the copy number n below parent.
@@ -54,34 +55,47 @@ func (s suite) newWorkdir(parent, source, broker string, n int) (*workdir, error
 		return nil, err
 	}
 	for _, path := range configs {
-		if err := dropPIDFile(path); err != nil {
+		if err := dropDirectives(path); err != nil {
 			return nil, err
 		}
 	}
 	return w, nil
 }
 
-// launcher is the script that stands where the harness looks for the server. The
-// harnesses wait two minutes for lines in the log that a broker which refuses
-// its configuration never writes: the process's number, which exec keeps, and
-// Valkey's for the second one. After them they ask the server whether it is up.
+// launcher is the script that stands where the harness looks for the server.
+//
+// The harnesses wait two minutes for lines in the log that a broker which
+// refuses its configuration never writes: the process's number, which exec
+// keeps, and Valkey's for the second one. After them they ask the server
+// whether it is up. Names of files are relative to the configuration's dir,
+// which the broker leaves to whoever starts it.
 func launcher(broker string) string {
-	return "#!/bin/sh\n" +
-		"[ -f \"$1\" ] && echo \" PID: $$ (before Server initialized)\"\n" +
-		"exec '" + strings.ReplaceAll(broker, "'", `'\''`) + "' \"$@\"\n"
+	return `#!/bin/sh
+if [ -f "$1" ]; then
+	echo " PID: $$ (before Server initialized)"
+	config=$(realpath "$1")
+	shift
+	set -- "$config" "$@"
+	dir=$(sed -n 's/^dir "\{0,1\}\([^"]*\)"\{0,1\}$/\1/p' "$config" | tail -n 1)
+	dir=$(realpath "${dir:-.}")
+	sed -i "s|^dir .*|dir $dir|" "$config"
+	cd "$dir" || exit 1
+fi
+exec '` + strings.ReplaceAll(broker, "'", `'\''`) + `' "$@"
+`
 }
 
-// dropPIDFile removes the pidfile from a configuration: all servers have the
-// same, in a folder where only root may write, and a broker that cannot write
-// its own does not start.
-func dropPIDFile(path string) error {
+// dropDirectives removes from a configuration what would keep the broker from
+// starting: nothing is stored, so nothing can be saved; and all servers have
+// the same pidfile, in a folder where only root may write.
+func dropDirectives(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	var kept strings.Builder
 	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "pidfile ") {
+		if name, _, _ := strings.Cut(line, " "); name != "save" && name != "pidfile" {
 			kept.WriteString(line)
 		}
 	}
