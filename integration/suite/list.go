@@ -19,6 +19,7 @@ import (
 //	skip WORD: DETAIL    the same, with what is particular to these
 //	differ WORD: DETAIL  the tests that follow are run and must fail, for this
 //	                     reason: later ones need the state they leave behind
+//	either WORD: DETAIL  the same, but they may as well pass
 //	block WORD: FAULT    the tests that follow are not reached, because of a
 //	                     fault that contains FAULT before them; the harness
 //	                     can skip tests, but not what stands around them
@@ -38,6 +39,8 @@ type unit struct {
 	skipped []string
 	// The keys of skip that fail.
 	differ []string
+	// The keys of skip that pass or fail.
+	either []string
 	deny   []string // tags
 	blocks []block
 }
@@ -88,7 +91,7 @@ func parseList(text string) (*list, error) {
 		case line == "pass":
 			passing = true
 			add = func(test string) { u.pass[test]++ }
-		case word != "skip" && word != "differ" && word != "block":
+		case word != "skip" && word != "differ" && word != "either" && word != "block":
 			return nil, fail("not understood: %q", line)
 		case l.reasons[reason] == "":
 			return nil, fail("no known reason: %q", line)
@@ -105,6 +108,12 @@ func parseList(text string) (*list, error) {
 			add = func(test string) {
 				u.skip[test] = reason
 				u.differ = append(u.differ, test)
+			}
+		case word == "either":
+			passing = false
+			add = func(test string) {
+				u.skip[test] = reason
+				u.either = append(u.either, test)
 			}
 		default:
 			passing = false

@@ -45,7 +45,7 @@ func judge(u *unit, o *outcome) *verdict {
 	}
 	for _, name := range o.order {
 		for _, detail := range o.failed[name] {
-			if slices.Contains(u.differ, name) {
+			if slices.Contains(u.differ, name) || slices.Contains(u.either, name) {
 				v.differ++
 				continue
 			}
@@ -78,9 +78,9 @@ func judge(u *unit, o *outcome) *verdict {
 			v.problems = append(v.problems, problem{test: name, what: fmt.Sprintf("must pass %d times, was run %d times", want, got)})
 		}
 	}
-	for _, name := range u.differ {
+	for _, name := range slices.Concat(u.differ, u.either) {
 		if o.passed[name]+len(o.failed[name]) == 0 {
-			v.problems = append(v.problems, problem{test: name, what: "fails according to the list, but was not run"})
+			v.problems = append(v.problems, problem{test: name, what: "is run according to the list, but was not"})
 		}
 	}
 	for _, name := range u.skipped {

@@ -80,7 +80,7 @@ func TestJudge_Differ(t *testing.T) {
 	for output, want := range map[string][]string{
 		a + "[err]: " + b + "The End\n":                  nil,
 		a + "[ok]: b (1 ms)\nThe End\n":                  {"b: fails according to the list, but passed"},
-		a + "The End\n":                                  {"b: fails according to the list, but was not run"},
+		a + "The End\n":                                  {"b: is run according to the list, but was not"},
 		"[err]: a" + b[1:] + "[err]: " + b + "The End\n": {"a: failed"},
 	} {
 		v := judge(l.units[0], parseOutput(output))
@@ -93,6 +93,23 @@ func TestJudge_Differ(t *testing.T) {
 		}
 		if (v.differ == 1) != strings.Contains(output, "[err]: b") {
 			t.Errorf("%q: %d differ", output, v.differ)
+		}
+	}
+}
+
+func TestJudge_Either(t *testing.T) {
+	l, err := parseList("reason own: decided otherwise\nunit one\neither own: by chance\n\tb\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for output, want := range map[string]struct{ passed, differ, problems int }{
+		"[ok]: b (1 ms)\nThe End\n":                           {1, 0, 0},
+		"[err]: b in tests/unit/one.tcl\nExpected\nThe End\n": {0, 1, 0},
+		"The End\n": {0, 0, 1},
+	} {
+		v := judge(l.units[0], parseOutput(output))
+		if v.passed != want.passed || v.differ != want.differ || len(v.problems) != want.problems || len(v.unlisted) > 0 {
+			t.Errorf("%q: %+v, want %+v", output, v, want)
 		}
 	}
 }
