@@ -61,7 +61,7 @@ func TestEnv_Errors(t *testing.T) {
 		"BROKER_INCLUDE=x":               `unknown environment variable BROKER_INCLUDE, see --help`,
 		"BROKER_TCP_BACKLOG=tcp://x":     `BROKER_TCP_BACKLOG "tcp://x": argument couldn't be parsed into an integer`,
 		"BROKER_X\nY=1":                  `unknown environment variable "BROKER_X\nY", see --help`,
-		"BROKER_APPENDONLY=yes":          `BROKER_APPENDONLY "yes": not supported, only "no" is: nothing is stored, so nothing can be saved`,
+		"BROKER_DAEMONIZE=yes":           `BROKER_DAEMONIZE "yes": not supported, only "no" is: let a service manager or a container run it in the background`,
 		"BROKER_REQUIREPASS=hunter2\x00": `BROKER_REQUIREPASS (hidden): argument contains a NUL byte`,
 		`BROKER_USER=alice ">hunter2`:    `BROKER_USER (hidden): Unbalanced quotes in configuration line`,
 	} {

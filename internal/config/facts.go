@@ -98,6 +98,49 @@ func idleMemory(name, value string) parameter {
 	return p
 }
 
+var errSavePoints = redisError("Invalid save parameters")
+
+// savePoints is Redis's list of seconds and changes after which it saves. There
+// is nothing to save here, and nothing is lost by not saving it, so any list is
+// kept: compose files have one.
+func savePoints(name string) parameter {
+	p := idle(name, "")
+	p.many = true
+	p.parse = func(c *Config, values []string) error {
+		numbers := strings.Fields(strings.Join(values, " "))
+		if len(numbers) == 1 && numbers[0] == `""` {
+			numbers = nil
+		}
+		if len(numbers)%2 != 0 {
+			return errSavePoints
+		}
+		for i, n := range numbers {
+			if _, err := parseInt(n, int64(1-i%2), maxInt32); err != nil {
+				return errSavePoints
+			}
+		}
+		if len(numbers) == 0 {
+			delete(c.WithoutEffect, name)
+			return nil
+		}
+		return keep(c, name, strings.Join(numbers, " "))
+	}
+	return p
+}
+
+// yesNoWithoutEffect is a switch that is off, and means nothing when on.
+func yesNoWithoutEffect(name string) parameter {
+	p := idle(name, "no")
+	inner := p.parse
+	p.parse = func(c *Config, values []string) error {
+		if len(values) != 1 || !strings.EqualFold(values[0], "yes") && !strings.EqualFold(values[0], "no") {
+			return errNotBool
+		}
+		return inner(c, []string{strings.ToLower(values[0])})
+	}
+	return p
+}
+
 // hidden is p without patterns in CONFIG GET.
 func hidden(p parameter) parameter {
 	p.hidden = true
@@ -149,13 +192,12 @@ func means(values []string, value string) bool {
 // GET shows them behind the settings.
 func facts() []parameter {
 	const (
-		noStorage = "nothing is stored, so nothing can be saved"
 		noReplica = "there is no replication"
 		goTLS     = "Go's TLS library chooses among suites without known weaknesses"
 	)
 	return []parameter{
-		fact("save", "", noStorage),
-		fact("appendonly", "no", noStorage),
+		savePoints("save"),
+		yesNoWithoutEffect("appendonly"),
 		idleMemory("maxmemory", "0"),
 		idle("maxmemory-policy", "noeviction"),
 		atStart(fact("daemonize", "no", "let a service manager or a container run it in the background")),

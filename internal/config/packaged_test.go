@@ -33,11 +33,11 @@ func TestPackagedDefaults_EverythingOverridesThem(t *testing.T) {
 
 func TestPackagedDefaults_MistakesSayWhere(t *testing.T) {
 	for defaults, want := range map[string]string{
-		"--prot 1":         `BROKER_DEFAULTS: unknown parameter "--prot"`,
-		"--port x":         `BROKER_DEFAULTS: --port "x": `,
-		"port 1":           `BROKER_DEFAULTS: unexpected argument "port"`,
-		`--logfile "x`:     `BROKER_DEFAULTS: `,
-		"--appendonly yes": `BROKER_DEFAULTS: --appendonly "yes": not supported`,
+		"--prot 1":        `BROKER_DEFAULTS: unknown parameter "--prot"`,
+		"--port x":        `BROKER_DEFAULTS: --port "x": `,
+		"port 1":          `BROKER_DEFAULTS: unexpected argument "port"`,
+		`--logfile "x`:    `BROKER_DEFAULTS: `,
+		"--daemonize yes": `BROKER_DEFAULTS: --daemonize "yes": not supported`,
 	} {
 		_, _, err := Sources{Env: []string{"BROKER_DEFAULTS=" + defaults}}.Load()
 		if err == nil || !strings.Contains(err.Error(), want) {
