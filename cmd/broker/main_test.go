@@ -61,7 +61,7 @@ func TestBadArguments_OneLineOnStderrWithStatus1(t *testing.T) {
 		{[]string{"--port", "0"}, "not listen anywhere"},
 		{[]string{"pong"}, "cannot read configuration file pong: no such file or directory"},
 		{[]string{"-p"}, `unexpected argument "-p"`},
-		{[]string{"--appendonly", "yes"}, `--appendonly "yes": not supported`},
+		{[]string{"--daemonize", "yes"}, `--daemonize "yes": not supported`},
 		{[]string{"--logfile", "no/such/log"}, "no/such/log: no such file or directory"},
 	} {
 		t.Run(strings.Join(tc.args, " "), func(t *testing.T) {

@@ -71,8 +71,8 @@ func TestSources_StandardInput(t *testing.T) {
 }
 
 func TestSources_WhatIsWrongIsOneLine(t *testing.T) {
-	conf := writeFile(t, "broker.conf", "# Redis has\nappendonly yes\n")
-	expectFailure(t, runToEnd(t, conf), conf+`:2: "appendonly yes": not supported`)
+	conf := writeFile(t, "broker.conf", "# Redis has\ndaemonize yes\n")
+	expectFailure(t, runToEnd(t, conf), conf+`:2: "daemonize yes": not supported`)
 
 	p := startWith(t, environment("BROKER_MAX_CLIENTS=1"), "")
 	if code := p.exit(t); code != 1 {
