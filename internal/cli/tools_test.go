@@ -208,7 +208,7 @@ func TestCheck(t *testing.T) {
 		{args: "--hz 20", stdout: "ignored: hz (command line)\nok\n"},
 		{args: "-", stdin: "port 1\nhz 20\n", stdout: "ignored: hz (stdin:2)\nok\n"},
 		{args: "-", stdin: "port 1\nprot 2\n", status: 1, stdout: "refused: stdin:2: "},
-		{args: "--appendonly yes", status: 1, stdout: "refused: --appendonly \"yes\": not supported"},
+		{args: "--daemonize yes", status: 1, stdout: "refused: --daemonize \"yes\": not supported"},
 		{env: []string{"BROKER_MAXCLIENTS=0"}, status: 1, stdout: "refused: BROKER_MAXCLIENTS"},
 		{validate: errors.New("no certificate"), status: 1, stdout: "refused: no certificate\n"},
 		{args: "--version", stdout: "broker 1.2.3\n"},
