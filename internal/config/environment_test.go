@@ -50,20 +50,20 @@ func TestEnv_Values(t *testing.T) {
 
 func TestEnv_Errors(t *testing.T) {
 	for entry, want := range map[string]string{
-		"BROKER_PORT=x":                  `BROKER_PORT "x": argument couldn't be parsed into an integer`,
-		"BROKER_PORT=":                   `BROKER_PORT "": argument couldn't be parsed into an integer`,
-		"BROKER_PORT=http://x":           `BROKER_PORT "http://x": argument couldn't be parsed into an integer`,
-		"BROKER_MAX_CLIENTS=1":           `unknown environment variable BROKER_MAX_CLIENTS, did you mean BROKER_MAXCLIENTS?`,
-		"BROKER_maxclients=1":            `unknown environment variable BROKER_maxclients, did you mean BROKER_MAXCLIENTS?`,
-		"BROKER_TCP-BACKLOG=1":           `unknown environment variable BROKER_TCP-BACKLOG, did you mean BROKER_TCP_BACKLOG?`,
-		"BROKER_WHAT_IS_THIS=1":          `unknown environment variable BROKER_WHAT_IS_THIS, see --help`,
-		"BROKER_=1":                      `unknown environment variable BROKER_, see --help`,
-		"BROKER_INCLUDE=x":               `unknown environment variable BROKER_INCLUDE, see --help`,
-		"BROKER_TCP_BACKLOG=tcp://x":     `BROKER_TCP_BACKLOG "tcp://x": argument couldn't be parsed into an integer`,
-		"BROKER_X\nY=1":                  `unknown environment variable "BROKER_X\nY", see --help`,
-		"BROKER_DAEMONIZE=yes":           `BROKER_DAEMONIZE "yes": not supported, only "no" is: let a service manager or a container run it in the background`,
-		"BROKER_REQUIREPASS=hunter2\x00": `BROKER_REQUIREPASS (hidden): argument contains a NUL byte`,
-		`BROKER_USER=alice ">hunter2`:    `BROKER_USER (hidden): Unbalanced quotes in configuration line`,
+		"BROKER_PORT=x":               `BROKER_PORT "x": argument couldn't be parsed into an integer`,
+		"BROKER_PORT=":                `BROKER_PORT "": argument couldn't be parsed into an integer`,
+		"BROKER_PORT=http://x":        `BROKER_PORT "http://x": argument couldn't be parsed into an integer`,
+		"BROKER_MAX_CLIENTS=1":        `unknown environment variable BROKER_MAX_CLIENTS, did you mean BROKER_MAXCLIENTS?`,
+		"BROKER_maxclients=1":         `unknown environment variable BROKER_maxclients, did you mean BROKER_MAXCLIENTS?`,
+		"BROKER_TCP-BACKLOG=1":        `unknown environment variable BROKER_TCP-BACKLOG, did you mean BROKER_TCP_BACKLOG?`,
+		"BROKER_WHAT_IS_THIS=1":       `unknown environment variable BROKER_WHAT_IS_THIS, see --help`,
+		"BROKER_=1":                   `unknown environment variable BROKER_, see --help`,
+		"BROKER_INCLUDE=x":            `unknown environment variable BROKER_INCLUDE, see --help`,
+		"BROKER_TCP_BACKLOG=tcp://x":  `BROKER_TCP_BACKLOG "tcp://x": argument couldn't be parsed into an integer`,
+		"BROKER_X\nY=1":               `unknown environment variable "BROKER_X\nY", see --help`,
+		"BROKER_DAEMONIZE=yes":        `BROKER_DAEMONIZE "yes": not supported, only "no" is: let a service manager or a container run it in the background`,
+		"BROKER_LOGFILE=x\x00":        `BROKER_LOGFILE "x\x00": argument contains a NUL byte`,
+		`BROKER_USER=alice ">hunter2`: `BROKER_USER (hidden): Unbalanced quotes in configuration line`,
 	} {
 		_, _, err := Sources{Env: []string{entry}}.load(noFiles)
 		if err == nil || err.Error() != want {

@@ -190,9 +190,24 @@ func filePath(name, doc, def string, field func(*Config) *string) parameter {
 
 // text is any text of less than 4096 bytes.
 func text(name, args, doc, def string, field func(*Config) *string) parameter {
-	p := boundedPath(name, "argument", doc, def, maxPathSize, field)
-	p.args = args
-	return p
+	check := func(value string) error {
+		if len(value) >= maxPathSize {
+			return fmt.Errorf("argument too long (%d), must be under %d", len(value), maxPathSize)
+		}
+		return nil
+	}
+	return parameter{
+		name: name, args: args, doc: doc, def: def,
+		parse: func(c *Config, values []string) error {
+			err := check(values[0])
+			if err == nil {
+				*field(c) = values[0]
+			}
+			return err
+		},
+		get:   func(c *Config) string { return *field(c) },
+		check: func(c *Config) error { return check(*field(c)) },
+	}
 }
 
 // boundedPath is a path of less than size bytes, or empty. what names it in an error.
